@@ -136,3 +136,36 @@ def comparable(columns: Columns, column: Expression) -> list[Expression]:
     """Return the columns that can be compared with one; INT with BIGINT, too."""
     integers = (INT, BIGINT)
     return [c for c in columns if c.type == column.type or (c.type in integers and column.type in integers)]
+
+
+def over(rng: random.Random, columns: Columns, time: Expression) -> list[Expression]:
+    """Return aggregate functions over the rows until each row, by time, all with the same frame."""
+    partition = ", ".join(["{h}", *(column.text for column in rng.sample(list(columns), rng.choice((0, 1))))])
+    start = rng.choice(("UNBOUNDED", "INTERVAL '10' SECOND"))
+    frame = f"ORDER BY {time.text} RANGE BETWEEN {start} PRECEDING AND CURRENT ROW"
+    results = []
+    for column in rng.sample(list(columns), min(2, len(columns))):
+        window = f"OVER (PARTITION BY {partition} {frame})"
+        if column.type in _NUMBERS and rng.random() < 0.6:
+            type = DECIMAL if column.type == DECIMAL else BIGINT
+            results.append(Expression(f"CAST(SUM({column.text}) {window} AS {type})", type))
+        elif column.type == BOOLEAN or rng.random() < 0.3:
+            results.append(Expression(f"COUNT({column.text}) {window}", BIGINT))
+        else:
+            results.append(_of(f"{rng.choice(('MIN', 'MAX'))}({column.text}) {window}", column))
+    return results
+
+
+def row_number(rng: random.Random, columns: Columns) -> Expression:
+    """Return the number of a row in a partition, in an order in which only equal rows have ties."""
+    partition = ", ".join(["{h}", *(column.text for column in rng.sample(list(columns), rng.choice((0, 1))))])
+    order = ", ".join(
+        f"{column.text} {rng.choice(('ASC', 'DESC'))}" for column in rng.sample(list(columns), len(columns))
+    )
+    return Expression(f"ROW_NUMBER() OVER (PARTITION BY {partition} ORDER BY {order})", BIGINT, is_nullable=False)
+
+
+def between_times(rng: random.Random, left: Expression, right: Expression) -> Expression:
+    """Return the condition of an interval join."""
+    before, after = (f"INTERVAL '{rng.choice((2, 5, 10))}' SECOND" for _ in range(2))
+    return Expression(f"{left.text} BETWEEN {right.text} - {before} AND {right.text} + {after}", BOOLEAN)

@@ -14,6 +14,8 @@ from tests.generated_queries.queries import (
     INNER,
     LEFT,
     RIGHT,
+    SESSION,
+    UNION_ALL,
     Expression,
     Item,
     Query,
@@ -22,7 +24,7 @@ from tests.generated_queries.queries import (
     Union,
     Window,
 )
-from tests.generated_queries.tables import BOOLEAN, Table
+from tests.generated_queries.tables import BOOLEAN, TIMESTAMP, Table
 
 _MAX_DEPTH = 2
 
@@ -40,7 +42,22 @@ class _Generator:
     def query(self, depth: int) -> Query:
         if self.rng.random() < 0.12:
             return self._union(depth)
+        if self.rng.random() < 0.1:
+            return self._top_rows(depth)
         return self._select(depth)
+
+    def _top_rows(self, depth: int) -> Select:
+        """Return the first rows of each partition."""
+        query = self._select(depth + 1)
+        inner = Source(query, self._alias())
+        columns = _references([inner])
+        number = Item(expressions.row_number(self.rng, columns), self._name())
+        numbered = Select((inner,), (*(Item(column, self._name()) for column in columns), number))
+        outer = Source(numbered, self._alias())
+        results = _references([outer])
+        items = tuple(Item(result, self._name()) for result in (results if self.rng.random() < 0.5 else results[:-1]))
+        limit = Expression(f"{results[-1].text} <= {self.rng.choice((1, 2, 3))}", BOOLEAN)
+        return Select((outer,), items, (limit,))
 
     def _union(self, depth: int) -> Query:
         first = self._select(depth + 1)
@@ -59,7 +76,8 @@ class _Generator:
                 items.append(Item(self.rng.choice(same), column.name))
             if len(items) == len(first.columns()) and columns:
                 selects.append(replace(other, items=tuple(items)))
-        return Union(tuple(selects)) if len(selects) > 1 else first
+        operator = self.rng.choice((UNION_ALL, UNION_ALL, UNION_ALL, "UNION", "INTERSECT", "EXCEPT"))
+        return Union(tuple(selects), operator) if len(selects) > 1 else first
 
     def _select(self, depth: int) -> Select:
         rng = self.rng
@@ -75,6 +93,10 @@ class _Generator:
         if choice < 0.45:
             return self._grouped(sources, columns, where, ())
         results = [expressions.expression(rng, columns) for _ in range(rng.randint(1, 4))]
+        time = _time(sources)
+        if time is not None and len(sources) == 1 and rng.random() < 0.4:
+            results += expressions.over(rng, columns, time)
+            return Select(tuple(sources), tuple(Item(r, self._name()) for r in dict.fromkeys(results)), where)
         if choice < 0.85 and (source := sources[0].relation) and isinstance(source, Table):
             results += [c for c in columns if c.text in {f"{sources[0].alias}.{name}" for name in source.key}]
         if depth == 0 and rng.random() < 0.1:
@@ -87,17 +109,27 @@ class _Generator:
     ) -> Select:
         rng = self.rng
         keys = [*window, *(rng.choice(columns) for _ in range(rng.choice((0, 1, 1, 2))))]
-        if not window and rng.random() < 0.1:
+        if sources[0].window is not None and sources[0].window.function == SESSION and window:
+            partition = {f"{sources[0].alias}.{name}" for name in sources[0].window.partition}
+            keys = [*window, *(column for column in columns if column.text in partition)]
+        elif not window and rng.random() < 0.1:
             keys.append(expressions.expression(rng, columns))
         aggregates = [expressions.aggregate(rng, columns) for _ in range(rng.randint(1, 3))]
         having = (expressions.having(rng, columns),) if rng.random() < 0.25 else ()
+        items = tuple(Item(key, self._name()) for key in dict.fromkeys(keys))
+        sets = tuple(frozenset(item.name for item in items if rng.random() < 0.5) for _ in range(2))
+        if window or len(items) < 2 or len({*sets}) < 2 or rng.random() < 0.7:
+            sets = ()
+        else:
+            items = tuple(replace(i, expression=replace(i.expression, is_nullable=True)) for i in items)
         return Select(
             tuple(sources),
-            tuple(Item(key, self._name()) for key in dict.fromkeys(keys)),
+            items,
             where,
             is_grouped=True,
             aggregates=tuple(Item(aggregate, self._name()) for aggregate in aggregates),
             having=having,
+            sets=sets,
         )
 
     def _sources(self, depth: int) -> list[Source]:
@@ -119,7 +151,10 @@ class _Generator:
         windows = [_window_equality(a, b) for a in left for b in right if _are_same_windows(a, b)]
         if source.window and sources[0].window == source.window and windows:
             on += windows
-        if join in (INNER, LEFT, RIGHT) and rng.random() < 0.25:
+        times = [_time([other]) for other in (*sources, source)]
+        if join == INNER and times[0] is not None and times[-1] is not None and rng.random() < 0.4:
+            on.append(expressions.between_times(rng, times[-1], times[0]))
+        elif join in (INNER, LEFT, RIGHT) and rng.random() < 0.25:
             on.append(expressions.predicate(rng, [*left, *right]))
         if join == CROSS or not on:
             return replace(source, join=CROSS)
@@ -134,13 +169,16 @@ class _Generator:
                 cte = f"q{self._ctes}"
             return Source(self.query(depth + 1), self._alias(), cte=cte)
         table = rng.choice(self.tables)
-        window = self._window() if table.time is not None and not table.is_late and rng.random() < 0.35 else None
+        window = self._window(table) if table.time is not None and not table.is_late and rng.random() < 0.35 else None
         return Source(table, self._alias(), window=window)
 
-    def _window(self) -> Window:
-        function = self.rng.choice(("TUMBLE", "HOP", "CUMULATE"))
+    def _window(self, table: Table) -> Window:
+        function = self.rng.choice(("TUMBLE", "TUMBLE", "HOP", "HOP", "CUMULATE", "CUMULATE", SESSION))
         step = self.rng.choice((5, 10))
-        return Window(function, step, step * self.rng.choice((2, 3)) if function != "TUMBLE" else step)
+        if function == SESSION:
+            columns = [column.name for column in table.columns[1:] if column.name != table.time]
+            return Window(function, (step,), tuple(self.rng.sample(columns, self.rng.choice((0, 1)))))
+        return Window(function, (step,) if function == "TUMBLE" else (step, step * self.rng.choice((2, 3))))
 
     def _subquery_predicate(self, columns: Columns, depth: int) -> Expression:
         """Return IN, EXISTS or a comparison with a scalar subquery."""
@@ -203,6 +241,14 @@ def _references(sources: Sequence[Source]) -> list[Expression]:
             for column in source.columns()
         ]
     return result
+
+
+def _time(sources: Sequence[Source]) -> Expression | None:
+    """Return the event time of the first source, if it is a table whose rows are never late."""
+    table = sources[0].relation
+    if not isinstance(table, Table) or table.time is None or table.is_late or sources[0].window is not None:
+        return None
+    return Expression(f"{sources[0].alias}.{table.time}", TIMESTAMP, is_nullable=False)
 
 
 def _are_same_windows(a: Expression, b: Expression) -> bool:

@@ -13,8 +13,11 @@ from typing import Final
 from tests.generated_queries.tables import TIMESTAMP, Column, Table
 
 INNER, LEFT, RIGHT, FULL, CROSS = "JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN", "CROSS JOIN"
+SESSION: Final = "SESSION"
+UNION_ALL: Final = "UNION ALL"
 _REFERENCE: Final = re.compile(r"\b(t\d+)\.(\w+)")
 _QUERY: Final = "{query}"
+_H: Final = "{h}"
 
 
 @dataclass(frozen=True)
@@ -22,7 +25,8 @@ class Expression:
     """An expression.
 
     Attributes:
-        text: SQL; ``{query}`` is the place of ``query``, which is correlated by ``h`` if it is keyed.
+        text: SQL. ``{query}`` is the place of ``query``, which is correlated by ``h`` if it is keyed; ``{h}`` is that
+            of ``h`` in PARTITION BY.
     """
 
     text: str
@@ -52,19 +56,21 @@ class Window:
     """A window function over a table with a WATERMARK; times are in seconds.
 
     Attributes:
-        function: TUMBLE, HOP or CUMULATE.
-        step: slide of HOP, step of CUMULATE, size of TUMBLE.
+        function: TUMBLE, HOP, CUMULATE or SESSION.
+        sizes: slide and size of HOP, step and size of CUMULATE, size of TUMBLE, gap of SESSION.
+        partition: columns of PARTITION BY of SESSION, besides ``h``.
     """
 
     function: str
-    step: int
-    size: int
+    sizes: tuple[int, ...]
+    partition: tuple[str, ...] = ()
 
-    def sql(self, table: Table) -> str:
+    def sql(self, table: Table, is_keyed: bool) -> str:
         """Return the table function of FROM."""
-        sizes = (self.size,) if self.function == "TUMBLE" else (self.step, self.size)
-        intervals = ", ".join(f"INTERVAL '{size}' SECOND" for size in sizes)
-        return f"TABLE({self.function}(TABLE {table.name}, DESCRIPTOR({table.time}), {intervals}))"
+        names = [*(("h",) if is_keyed else ()), *self.partition] if self.function == SESSION else []
+        partition = f" PARTITION BY {', '.join(names)}" if names else ""
+        intervals = ", ".join(f"INTERVAL '{size}' SECOND" for size in self.sizes)
+        return f"TABLE({self.function}(TABLE {table.name}{partition}, DESCRIPTOR({table.time}), {intervals}))"
 
 
 @dataclass(frozen=True)
@@ -99,6 +105,7 @@ class Select:
     Attributes:
         items: columns of the result, or keys of the groups if ``is_grouped``.
         aggregates: further columns, if ``is_grouped``.
+        sets: GROUPING SETS, as names of items; empty if there is one group per key.
     """
 
     sources: tuple[Source, ...]
@@ -108,6 +115,7 @@ class Select:
     aggregates: tuple[Item, ...] = ()
     having: tuple[Expression, ...] = ()
     is_distinct: bool = False
+    sets: tuple[frozenset[str], ...] = ()
 
     def columns(self) -> tuple[Column, ...]:
         """Return the columns of the result, without ``h``."""
@@ -116,9 +124,10 @@ class Select:
 
 @dataclass(frozen=True)
 class Union:
-    """UNION ALL of queries that have columns of the same types."""
+    """UNION ALL, UNION, INTERSECT or EXCEPT of queries that have columns of the same types."""
 
     selects: tuple[Select, ...]
+    operator: str = UNION_ALL
 
     def columns(self) -> tuple[Column, ...]:
         """Return the columns of the result, without ``h``."""
@@ -155,6 +164,8 @@ def unique_key(query: Query, is_keyed: bool = True) -> tuple[str, ...]:
     if isinstance(query, Union):
         return ()
     names = ("h",) if is_keyed else ()
+    if query.sets:
+        return ()
     if query.is_grouped and not any(item.expression.is_nullable for item in query.items):
         return (*names, *(item.name for item in query.items))
     source = query.sources[0]
@@ -199,6 +210,25 @@ def expressions(select: Select) -> Iterator[Expression]:
     yield from select.having
 
 
+def _group_by(query: Select, first: list[str], keys: list[str]) -> list[str]:
+    """Return the clause GROUP BY; empty if there is one group.
+
+    Args:
+        query: the block.
+        first: keys of all groups.
+        keys: expressions of the items.
+    """
+    if not query.sets:
+        return ["GROUP BY", ", ".join(first + keys)] if first or keys else []
+    names = [item.name for item in query.items]
+    sets = [
+        first + [key for key, name in zip(keys, names, strict=True) if name in names_of_set]
+        for names_of_set in query.sets
+    ]
+    texts = [f"({', '.join(part)})" for part in sets]
+    return ["GROUP BY GROUPING SETS", f"({', '.join(texts)})"]
+
+
 @dataclass
 class _Writer:
     is_keyed: bool
@@ -206,7 +236,7 @@ class _Writer:
 
     def relation(self, query: Query) -> str:
         if isinstance(query, Union):
-            return " UNION ALL ".join(map(self.relation, query.selects))
+            return f" {query.operator} ".join(map(self.relation, query.selects))
         h, from_ = self._from(query.sources)
         return self._block(query, from_, [f"{h} AS h"] if self.is_keyed else [], [h] if self.is_keyed else [], [], h)
 
@@ -231,16 +261,21 @@ class _Writer:
         if conditions:
             parts += ["WHERE", " AND ".join(conditions)]
         if query.is_grouped:
-            keys = keys + [self._text(item.expression, h) for item in query.items]
-            parts += ["GROUP BY", ", ".join(keys)] if keys else []
+            parts += _group_by(query, keys, [self._text(item.expression, h) for item in query.items])
         if query.having:
             parts += ["HAVING", " AND ".join(self._text(condition, h) for condition in query.having)]
         return " ".join(parts)
 
     def _text(self, expression: Expression, h: str) -> str:
+        text = expression.text
+        if _H in text:
+            first = h if self.is_keyed else ""
+            text = text.replace(f"{_H}, ", f"{first}, " if first else "").replace(
+                f"PARTITION BY {_H} ", f"PARTITION BY {first} " if first else ""
+            )
         if expression.query is None:
-            return expression.text
-        return expression.text.replace(_QUERY, f"({self.subquery(expression.query, h)})")
+            return text
+        return text.replace(_QUERY, f"({self.subquery(expression.query, h)})")
 
     def _from(self, sources: tuple[Source, ...]) -> tuple[str, str]:
         """Return the number of the history and the FROM."""
@@ -261,7 +296,7 @@ class _Writer:
 
     def _source(self, source: Source) -> str:
         if isinstance(source.relation, Table):
-            name = source.window.sql(source.relation) if source.window else source.relation.name
+            name = source.window.sql(source.relation, self.is_keyed) if source.window else source.relation.name
             return f"{name} AS {source.alias}"
         if not source.cte:
             return f"({self.relation(source.relation)}) AS {source.alias}"

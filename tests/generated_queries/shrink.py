@@ -72,9 +72,9 @@ def repair(query: Query, outer: frozenset[tuple[str, str]] = frozenset()) -> Que
     if isinstance(query, Union):
         selects = tuple(repair(select) for select in query.selects)
         kinds = {tuple(c.type for c in s.columns()) if isinstance(s, Select) else None for s in selects}
-        return (
-            Union(tuple(s for s in selects if isinstance(s, Select))) if len(kinds) == 1 and None not in kinds else None
-        )
+        if None in kinds or len(kinds) > 1:
+            return None
+        return replace(query, selects=tuple(select for select in selects if isinstance(select, Select)))
     sources: list[Source] = []
     available = set(outer)
     for source in query.sources:
@@ -118,11 +118,11 @@ def _variants(query: Query) -> Iterator[Query]:
     """Yield queries with one thing less, which may be invalid."""
     if isinstance(query, Union):
         yield from query.selects
-        yield from (Union(selects) for selects in _without_one(query.selects) if len(selects) > 1)
+        yield from (replace(query, selects=selects) for selects in _without_one(query.selects) if len(selects) > 1)
         for i, select in enumerate(query.selects):
             for variant in _variants(select):
                 if isinstance(variant, Select):
-                    yield Union((*query.selects[:i], variant, *query.selects[i + 1 :]))
+                    yield replace(query, selects=(*query.selects[:i], variant, *query.selects[i + 1 :]))
         return
     yield from (source.relation for source in query.sources if not isinstance(source.relation, Table))
     for sources in _without_one(query.sources):
@@ -137,6 +137,8 @@ def _variants(query: Query) -> Iterator[Query]:
     yield from (replace(query, items=items) for items in _without_one(query.items) if items or query.is_grouped)
     if query.is_distinct:
         yield replace(query, is_distinct=False)
+    if query.sets:
+        yield replace(query, sets=())
     for i, item in enumerate(query.items):
         for plain in _simpler(item.expression, query.sources):
             yield replace(query, items=(*query.items[:i], replace(item, expression=plain), *query.items[i + 1 :]))

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from py4j.protocol import Py4JError
-from pyspark.errors import PySparkException
+from pyspark.errors import AnalysisException, PySparkException
 
 import kafka_sql
 from kafka_sql.errors import KafkaSqlError
@@ -27,8 +27,8 @@ from tests.topics import Topics
 
 EQUAL: Final = "equal"
 DIFFERENT: Final = "different"
-REFUSED: Final = "refused"  # before the start
-FAILED: Final = "failed"  # after it, or as a batch
+REFUSED: Final = "refused"  # before the start, by an error that says what is not supported
+FAILED: Final = "failed"
 _SECONDS: Final = 240  # for a query
 _BUSY: Final = "Python worker failed to connect back"  # within Spark's 10 s
 _NUMBERS: Final = count(1)
@@ -139,12 +139,12 @@ class _Run:
             self._declare()
             expected = self.peer or Expected("batch", self._run_batch())
         except _ERRORS as e:
-            return Outcome(FAILED, f"as a batch: {_first_lines(e)}")
+            return Outcome(_refusal(e), f"as a batch: {_first_lines(e)}")
         self._sql("SET 'execution.runtime-mode' = 'streaming'")
         try:
             started = self._start()
         except _ERRORS as e:
-            return Outcome(REFUSED, _first_lines(e))
+            return Outcome(_refusal(e), f"before the start: {_first_lines(e)}")
         try:
             for _ in range(self.rng.choice((1, 1, 2))):
                 self._stop_at_random(started)
@@ -222,6 +222,11 @@ class _Run:
             raise TimeoutError(f"not done after {_SECONDS} s")
         timer.cancel()
         query.stop()
+
+
+def _refusal(error: BaseException) -> str:
+    """Return REFUSED for an error that says what is not supported, otherwise FAILED."""
+    return REFUSED if isinstance(error, (KafkaSqlError, AnalysisException)) else FAILED
 
 
 def _first_lines(error: BaseException) -> str:
