@@ -16,6 +16,7 @@ from kafka_sql.spark.catalyst import Catalyst, Plan, analyzed_plan, column_id
 from kafka_sql.spark.plan_reader import read_plan
 from kafka_sql.spark.stream_support import supports_append_mode, supports_join
 from kafka_sql.sql.jobs.changelog.changelog_functions import changelog_functions
+from kafka_sql.sql.jobs.changelog.over_aggregate import has_updating_over
 from kafka_sql.sql.jobs.changelog.plan_rewriter import PlanRewriter, Required
 from kafka_sql.sql.jobs.changelog.relation import CHANGE_FILTER_REASON, Mode, Relation
 from kafka_sql.sql.jobs.changelog.temporal_joins import find_needed_columns, has_temporal_join, reads_changes
@@ -102,6 +103,7 @@ def plan_changelog(
         dict(find_needed_columns(plan)),
         not (is_append and joins_streams)
         or FROM_CHANGELOG in functions
+        or has_updating_over(plan)
         or reads_changes(operators, [source.provider for source in changelogs]),
     )
     relation = rewriter.rewrite(plan, Required(old_rows=sink.retract_format is not None))
@@ -114,7 +116,8 @@ def plan_changelog(
             "Spark does not return the changes of the result there. Write the rows of the join into a table, and "
             "aggregate that",
         )
-    if relation.is_insert_only and (states or functions):
+    is_unsorted = any(operator.name == "Sort" for operator in operators.walk())  # by PROCTIME(), which keeps no rows
+    if relation.is_insert_only and (states or functions or is_unsorted):
         return ChangelogQuery(catalyst.dataframe(relation.plan), states=states)
     uses_update_mode = relation.is_aggregated or bool(states)
     if relation.row_kind is None:

@@ -83,8 +83,8 @@ def aggregate_over(
         )
     used = all_references([*items, *partition, *order])
     is_time = relation.is_insert_only and not is_descending(order[0])
-    by_event_time = is_time and is_event_time(order[0].child())
     by_processing_time = is_processing_time(plan.child(), order[0].child())
+    by_event_time = is_time and not by_processing_time and _is_time_attribute(plan.child(), order[0].child())
     if by_processing_time and not is_time:
         raise unsupported(
             "OVER in the descending order of a processing time, or over rows that change,",
@@ -114,6 +114,20 @@ def aggregate_over(
     columns = zip(output(analyzed_plan(result)), [*rows.kept, *items], strict=True)
     items = [catalyst.alias(column, named) for column, named in columns]
     return Relation(catalyst.project(items, analyzed_plan(result))), described
+
+
+def has_updating_over(plan: Plan) -> bool:
+    """Return whether a plan of rows that never change has an OVER window whose results change."""
+    order = elements(plan.orderSpec()) if class_name(plan) == "Window" else []
+    if order and (is_descending(order[0]) or not _is_time_attribute(plan.child(), order[0].child())):
+        return True
+    return any(map(has_updating_over, elements(plan.children())))
+
+
+def _is_time_attribute(plan: Plan, column: Node) -> bool:
+    if class_name(column) == "AttributeReference" and is_event_time(column):
+        return True
+    return is_processing_time(plan, column)
 
 
 def is_descending(order: Node) -> bool:

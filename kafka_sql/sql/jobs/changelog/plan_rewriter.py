@@ -34,6 +34,7 @@ from kafka_sql.sql.jobs.changelog.changelog_functions import find_changelog_func
 from kafka_sql.sql.jobs.changelog.expand import expand_changes
 from kafka_sql.sql.jobs.changelog.join import join_changes, join_type_of, merge_filter
 from kafka_sql.sql.jobs.changelog.join_versions import join_versions
+from kafka_sql.sql.jobs.changelog.over_aggregate import aggregate_over
 from kafka_sql.sql.jobs.changelog.relation import (
     Mode,
     Relation,
@@ -57,6 +58,7 @@ from kafka_sql.sql.jobs.changelog.temporal_joins import (
     find_temporal_join,
     has_temporal_join,
 )
+from kafka_sql.sql.jobs.changelog.temporal_sort import sort_by_time
 from kafka_sql.sql.jobs.changelog.upsert_operators import add_old_rows
 from kafka_sql.sql.jobs.checkpoints.fingerprint import Json, describe_aggregate, describe_normalization
 from kafka_sql.sql.rewrite.changelog_functions import FROM_CHANGELOG, ChangelogFunction
@@ -162,7 +164,9 @@ class PlanRewriter:
             "Expand": self._rewrite_expand,
             "Generate": self._rewrite_generate,
             "Join": self._rewrite_join,
+            "Sort": self._rewrite_sort,
             "Union": self._rewrite_union,
+            "Window": self._rewrite_window,
         }.get(name)
         if rewrite_inputs is not None:
             return rewrite_inputs(plan, required)
@@ -342,6 +346,16 @@ class PlanRewriter:
             return aggregate_signed_rows(self.catalyst, relation, groupings, items, self.unsupported)
         result = aggregate_with_old_rows(self.catalyst, relation, groupings, items, self.unsupported)
         return replace(result, states=(*relation.states, describe_aggregate(self._read(plan))))
+
+    def _rewrite_window(self, plan: Plan, required: Required) -> Relation:
+        relation = self.rewrite(plan.child(), self._with_old_rows(required))
+        if not relation.is_insert_only:
+            self.check_old_rows(relation)
+        result, described = aggregate_over(self.catalyst, plan, relation, self._needed(plan), self.unsupported)
+        return replace(result, states=(*relation.states, described))
+
+    def _rewrite_sort(self, plan: Plan, required: Required) -> Relation:
+        return sort_by_time(self.catalyst, plan, self.rewrite(plan.child(), required), self.unsupported)
 
     def _rewrite_generate(self, plan: Plan, required: Required) -> Relation:
         is_top_n = _is_top_n(plan.generator())

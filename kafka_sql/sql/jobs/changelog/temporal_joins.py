@@ -84,12 +84,12 @@ def _has_mark(side: Operator) -> bool:
 def find_needed_columns(
     plan: Plan, needed: frozenset[int] | None = None
 ) -> Iterator[tuple[frozenset[int], frozenset[int] | None]]:
-    """Yield, for each join of a plan, the ids of all its columns and of those that the operators above use.
+    """Yield, for each join and OVER window, the ids of all its columns and of those that the operators above use.
 
     Args:
         needed: the ids of the plan's columns that are used; None for all.
     """
-    if class_name(plan) == "Join":
+    if class_name(plan) in ("Join", "Window"):
         yield frozenset(map(column_id, output(plan))), needed
     match class_name(plan):
         case "Project":
@@ -100,6 +100,9 @@ def find_needed_columns(
             needed |= references(plan.condition())
         case "Join" if needed is not None:
             needed |= all_references(join_condition(plan))
+        case "Window" if needed is not None:
+            specifications = [*elements(plan.partitionSpec()), *elements(plan.orderSpec())]
+            needed |= all_references([*elements(plan.windowExpressions()), *specifications])
         case "SubqueryAlias" | "View" | "ResolvedHint":
             pass
         case _:
