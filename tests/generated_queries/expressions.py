@@ -62,7 +62,7 @@ def predicate(rng: random.Random, columns: Columns) -> Expression:
     if choice < 0.2:
         return Expression(f"({predicate(rng, columns).text} OR {predicate(rng, columns).text})", BOOLEAN)
     column = rng.choice(columns)
-    if choice < 0.3:
+    if choice < 0.3 and column.is_nullable:
         return Expression(f"{column.text} IS {rng.choice(('', 'NOT '))}NULL", BOOLEAN)
     others = [other for other in comparable(columns, column) if other != column]
     operator = rng.choice(("=", "<>", "<", "<=", ">", ">="))
