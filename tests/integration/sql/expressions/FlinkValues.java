@@ -1,3 +1,7 @@
+import java.io.BufferedWriter;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Instant;
@@ -9,8 +13,16 @@ import java.time.ZoneOffset;
 import java.time.format.DateTimeFormatter;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import org.apache.flink.configuration.Configuration;
+import org.apache.flink.configuration.RestOptions;
+import org.apache.flink.runtime.minicluster.MiniCluster;
+import org.apache.flink.runtime.minicluster.MiniClusterConfiguration;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.JsonNode;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.ObjectMapper;
 import org.apache.flink.table.api.EnvironmentSettings;
@@ -19,51 +31,99 @@ import org.apache.flink.types.Row;
 import org.apache.flink.util.CloseableIterator;
 
 /**
- * Computes expressions in Flink: {@code FlinkValues inputs.json expressions.tsv values.tsv}.
+ * Computes expressions in Flink: {@code FlinkValues inputs.json expressions.tsv values.tsv [zones]}.
  *
  * <p>Each line of expressions.tsv is a table of inputs.json and an expression. values.tsv has the form of flink_values.tsv.
+ * The time zones are UTC and America/New_York, or those of the last argument. An expression that fails in a table of many
+ * rows is computed in some of them only; the others are "unknown".
  */
 public final class FlinkValues {
     private static final ObjectMapper JSON = new ObjectMapper();
-    private static final String[] ZONES = {"UTC", "America/New_York"};
-    private static final int QUERY = 25; // expressions per query
+    private static final int QUERY = 50; // expressions per query
+    private static final int ROWS = 10; // of an expression that fails
+    private static final int THREADS = 4; // most of the time of a small query is waiting
+
+    private static String[] zones = {"UTC", "America/New_York"};
+    private static JsonNode inputs;
+    private static Configuration cluster;
+    private static final ThreadLocal<TableEnvironment> TABLES = ThreadLocal.withInitial(FlinkValues::createTables);
 
     public static void main(String[] arguments) throws Exception {
-        TableEnvironment tables = TableEnvironment.create(EnvironmentSettings.newInstance().inBatchMode().build());
-        tables.getConfig().set("parallelism.default", "1");
-        JsonNode inputs = JSON.readTree(Files.readString(Path.of(arguments[0])));
-        Map<String, Integer> rowCounts = new HashMap<>();
-        for (Map.Entry<String, JsonNode> table : inputs.properties()) {
-            rowCounts.put(table.getKey(), createTable(tables, table.getKey(), table.getValue()));
+        inputs = JSON.readTree(Files.readString(Path.of(arguments[0])));
+        if (arguments.length > 3) {
+            zones = arguments[3].split(",");
         }
-        Map<String, List<String>> expressions = new HashMap<>();
+        Map<String, List<String>> expressions = new LinkedHashMap<>();
         for (String line : Files.readAllLines(Path.of(arguments[1]))) {
             if (!line.isBlank()) {
                 String[] parts = line.split("\t", 2);
                 expressions.computeIfAbsent(parts[0], k -> new ArrayList<>()).add(parts[1]);
             }
         }
-        StringBuilder output = new StringBuilder();
+        cluster = startCluster();
+        ExecutorService threads = Executors.newFixedThreadPool(THREADS);
+        List<Future<String>> outputs = new ArrayList<>();
         for (Map.Entry<String, List<String>> entry : expressions.entrySet()) {
-            writeTable(tables, entry.getKey(), entry.getValue(), rowCounts.get(entry.getKey()), output);
+            List<String> all = entry.getValue();
+            for (int i = 0; i < all.size(); i += QUERY) {
+                List<String> part = all.subList(i, Math.min(i + QUERY, all.size()));
+                outputs.add(threads.submit(() -> compute(entry.getKey(), part)));
+            }
         }
-        Files.writeString(Path.of(arguments[2]), output.toString());
+        try (BufferedWriter file = Files.newBufferedWriter(Path.of(arguments[2]))) {
+            for (Future<String> output : outputs) {
+                file.write(output.get());
+                file.flush();
+            }
+        }
         System.exit(0);
     }
 
-    private static int createTable(TableEnvironment tables, String name, JsonNode input) throws Exception {
-        Path file = Files.createTempFile("flink_values", ".json");
-        List<String> rows = new ArrayList<>();
-        input.get("rows").forEach(row -> rows.add(row.asText()));
-        Files.write(file, rows);
-        tables.executeSql("CREATE TEMPORARY TABLE `" + name + "` (rn INT, " + input.get("columns").asText()
-                + ") WITH ('connector' = 'filesystem', 'format' = 'json', 'path' = '" + file.toUri() + "')");
-        return rows.size();
+    /** Starts a cluster in this process. By default, Flink would start one per query, which takes seconds. */
+    private static Configuration startCluster() throws Exception {
+        Configuration configuration = new Configuration();
+        configuration.set(RestOptions.PORT, 0);
+        MiniCluster cluster = new MiniCluster(new MiniClusterConfiguration.Builder()
+                .setConfiguration(configuration)
+                .setNumTaskManagers(1)
+                .setNumSlotsPerTaskManager(2 * THREADS)
+                .build());
+        cluster.start();
+        URI address = cluster.getRestAddress().get();
+        Configuration client = new Configuration();
+        client.setString("execution.target", "remote");
+        client.setString("parallelism.default", "1");
+        client.set(RestOptions.ADDRESS, address.getHost());
+        client.set(RestOptions.PORT, address.getPort());
+        return client;
     }
 
-    private static void writeTable(
-            TableEnvironment tables, String table, List<String> expressions, int rows, StringBuilder output)
-            throws Exception {
+    private static TableEnvironment createTables() {
+        TableEnvironment tables = TableEnvironment.create(
+                EnvironmentSettings.newInstance().inBatchMode().withConfiguration(cluster).build());
+        for (Map.Entry<String, JsonNode> table : inputs.properties()) {
+            createTable(tables, table.getKey(), table.getValue());
+        }
+        return tables;
+    }
+
+    private static void createTable(TableEnvironment tables, String name, JsonNode input) {
+        try {
+            Path file = Files.createTempFile("flink_values", ".json");
+            List<String> rows = new ArrayList<>();
+            input.get("rows").forEach(row -> rows.add(row.asText()));
+            Files.write(file, rows);
+            tables.executeSql("CREATE TEMPORARY TABLE `" + name + "` (rn INT, " + input.get("columns").asText()
+                    + ") WITH ('connector' = 'filesystem', 'format' = 'json', 'path' = '" + file.toUri() + "')");
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    private static String compute(String table, List<String> expressions) throws Exception {
+        TableEnvironment tables = TABLES.get();
+        int rows = inputs.get(table).get("rows").size();
+        StringBuilder output = new StringBuilder();
         List<String> valid = new ArrayList<>();
         Map<String, String> types = new HashMap<>();
         for (String expression : expressions) {
@@ -76,26 +136,28 @@ public final class FlinkValues {
             }
         }
         List<Map<String, List<Object>>> byZone = new ArrayList<>();
-        for (String zone : ZONES) {
+        for (String zone : zones) {
             tables.getConfig().setLocalTimeZone(ZoneId.of(zone));
             Map<String, List<Object>> values = new HashMap<>();
-            for (int i = 0; i < valid.size(); i += QUERY) {
-                compute(tables, table, valid.subList(i, Math.min(i + QUERY, valid.size())), rows, values);
-            }
+            compute(tables, table, valid, rows, values);
             byZone.add(values);
         }
         for (String expression : valid) {
             String first = JSON.writeValueAsString(byZone.get(0).get(expression));
-            String second = JSON.writeValueAsString(byZone.get(1).get(expression));
-            boolean same = first.equals(second);
+            String last = JSON.writeValueAsString(byZone.get(zones.length - 1).get(expression));
+            boolean same = first.equals(last);
             String end = "\t" + expression + "\t" + types.get(expression) + "\t";
-            output.append(table + "\t" + (same ? "any" : ZONES[0]) + end + first + "\n");
-            output.append(same ? "" : table + "\t" + ZONES[1] + end + second + "\n");
+            output.append(table + "\t" + (same ? "any" : zones[0]) + end + first + "\n");
+            output.append(same ? "" : table + "\t" + zones[1] + end + last + "\n");
         }
+        return output.toString();
     }
 
     private static void compute(TableEnvironment tables, String table, List<String> expressions, int rows,
             Map<String, List<Object>> values) {
+        if (expressions.isEmpty()) {
+            return;
+        }
         try {
             List<List<Object>> columns = query(tables, table, expressions, "", rows);
             for (int i = 0; i < expressions.size(); i++) {
@@ -114,7 +176,12 @@ public final class FlinkValues {
 
     private static List<Object> computeEachRow(TableEnvironment tables, String table, List<String> expressions, int rows) {
         List<Object> values = new ArrayList<>();
+        int step = (rows + ROWS - 1) / ROWS;
         for (int row = 1; row <= rows; row++) {
+            if ((row - 1) % step != 0) {
+                values.add(Map.of("error", "unknown"));
+                continue;
+            }
             try {
                 values.add(query(tables, table, expressions, " WHERE rn = " + row, 1).get(0).get(0));
             } catch (Exception e) {
