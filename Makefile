@@ -17,7 +17,7 @@ DOCUMENTED := $(VENV)/.documented
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL: # check the machine before downloading anything
-.PHONY: help demo test brokers test-kerberos test-clouds proofs proofs-flink chaos fuzz model soak audit test-unit test-integration bench bench-formats docs docs-options dashboard pictures recording lock matrix test-oldest-spark release mutants coverage lint format clean java bench-quick
+.PHONY: function-differences help demo test brokers test-kerberos test-clouds proofs proofs-flink chaos fuzz model soak audit test-unit test-integration bench bench-formats docs docs-options dashboard pictures recording lock matrix test-oldest-spark release mutants coverage lint format clean java bench-quick
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-17s %s\n", $$1, $$2 }' Makefile
@@ -84,11 +84,16 @@ docs: $(DOCUMENTED) ## Build the documentation site in build/site, and check it;
 	$(PY) -m tools.site_check build/site
 	$(PY) -m tools.site_browser build/site
 
-docs-options: $(INSTALLED) ## Generate the pages of options, properties, Spark internals and Flink programs
+docs-options: $(INSTALLED) ## Generate the pages of options, properties, Spark internals, Flink programs and functions
 	$(PY) -m tools.options_page
 	$(PY) -m tools.properties_page
 	$(PY) -m tools.spark_internals_page
 	$(PY) -m tools.flink_programs_page
+	$(PY) -m tools.function_differences_page
+
+function-differences: java $(INSTALLED) ## Run the functions that Flink and Spark share in both, and list those whose results differ
+	$(PY) -m tests.function_differences
+	$(PY) -m tools.function_differences_page
 
 pictures: $(INSTALLED) ## Generate the pictures of the documentation
 	$(PY) -m tools.pictures

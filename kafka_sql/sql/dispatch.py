@@ -10,6 +10,7 @@ from kafka_sql.catalog.static_tables import install_refresh_strategy
 from kafka_sql.catalog.tables import Tables
 from kafka_sql.options.secrets import mask_value
 from kafka_sql.sql.dataframes import SparkSql, dataframe, empty_dataframe
+from kafka_sql.sql.function_differences import warn_of_differences
 from kafka_sql.sql.jobs import settings, statement_sets
 from kafka_sql.sql.jobs.plan.insert import plan_insert
 from kafka_sql.sql.jobs.registry import show_jobs, show_jobs_extended, stop_job
@@ -38,7 +39,9 @@ def dispatch(spark: SparkSession, tables: Tables, text: str, spark_sql: SparkSql
         spark_sql: Spark's own ``sql()`` with the caller's parameters. Statements for Spark reach it as written.
     """
     refresh_streamed_tables(spark)
+    original = text
     statement, text = _classify(spark, tables, text)
+    _warn_of_differences(spark, tables, statement, original)
     match statement:
         case None:
             return _run_in_spark(spark, tables, text, spark_sql)
@@ -83,6 +86,17 @@ def dispatch(spark: SparkSession, tables: Tables, text: str, spark_sql: SparkSql
         case st.TableStatement(name) | st.UnsupportedStatement(_, name):
             return _execute_for_table(spark, tables, statement, name, text, spark_sql)
     return spark_sql(text)
+
+
+def _warn_of_differences(spark: SparkSession, tables: Tables, statement: st.Statement | None, text: str) -> None:
+    match statement:
+        case st.Insert(name):
+            warn_of_differences(spark, tables, statement.query, resolve_table(tables, name) is not None)
+        case st.StatementSet(inserts):
+            for insert in inserts:
+                _warn_of_differences(spark, tables, classify(insert), insert)
+        case None | st.CreateView():
+            warn_of_differences(spark, tables, QueryText(text))
 
 
 def _classify(spark: SparkSession, tables: Tables, text: str) -> tuple[st.Statement | None, str]:

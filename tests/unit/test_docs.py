@@ -25,7 +25,7 @@ from kafka_sql.sql.rewrite.edits import apply_edits
 from kafka_sql.sql.rewrite.windows.subqueries import rewrite_windows
 from kafka_sql.table.table import Table
 from tests.documents import ROOT, Block, anchors, blocks, pages
-from tools import flink_programs_page, options_page, properties_page, spark_internals_page
+from tools import flink_programs_page, function_differences_page, options_page, properties_page, spark_internals_page
 from tools.docs_site import PROJECT, example_pages, replace_links
 
 ALL = [block for path in pages() for block in blocks(path)]
@@ -45,7 +45,7 @@ VAGUE = re.compile(
 )
 
 
-GENERATORS = [options_page, properties_page, spark_internals_page, flink_programs_page]
+GENERATORS = [options_page, properties_page, spark_internals_page, flink_programs_page, function_differences_page]
 
 
 @pytest.mark.parametrize("generator", GENERATORS, ids=lambda m: m.PAGE.name)

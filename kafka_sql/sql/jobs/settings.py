@@ -80,6 +80,14 @@ NESTED_CONSTRAINT_ENFORCER: Final = enum(
     allowed=("IGNORE", "ROWS", "ROWS_AND_COLLECTIONS"),
     default="IGNORE",
 )
+IGNORE: Final = "IGNORE"
+FUNCTION_DIFFERENCES: Final = enum(
+    "table.function-differences",
+    "'WARN': log a warning for each function and operator of a statement over Kafka tables that Spark and Flink have "
+    "under one name, with other results.",
+    allowed=("WARN", IGNORE),
+    default="WARN",
+)
 
 SETTINGS: Final[dict[str, Option[Any]]] = {
     o.key: o
@@ -94,6 +102,7 @@ SETTINGS: Final[dict[str, Option[Any]]] = {
         TYPE_LENGTH_ENFORCER,
         NOT_NULL_ENFORCER,
         NESTED_CONSTRAINT_ENFORCER,
+        FUNCTION_DIFFERENCES,
     )
 }
 

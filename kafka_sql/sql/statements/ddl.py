@@ -15,6 +15,7 @@ from kafka_sql.sql.declarations.alter import apply_alteration
 from kafka_sql.sql.declarations.computed_columns import session_expressions
 from kafka_sql.sql.declarations.create import to_declaration, to_table
 from kafka_sql.sql.declarations.like import merge_like
+from kafka_sql.sql.function_differences import warn_of_differences
 from kafka_sql.sql.grammar.parser import parse_alteration, parse_declaration
 from kafka_sql.sql.grammar.statement_nodes import Declaration, RenameTable
 from kafka_sql.sql.jobs.plan.insert import plan_insert_into
@@ -73,7 +74,9 @@ def _create_as(spark: SparkSession, tables: Tables, declaration: Declaration, sp
     query, name = declaration.query or "", declaration.name
     if not query:
         raise UnsupportedSqlError(f"CREATE TABLE {'.'.join(name)} AS: the query is missing.", table=".".join(name))
-    schema = spark_sql(read_query(tables, QueryText(query), read_options(spark)).text).schema
+    text = QueryText(query)
+    warn_of_differences(spark, tables, text, writes_kafka=True)
+    schema = spark_sql(read_query(tables, text, read_options(spark)).text).schema
     with_query_columns = add_query_columns(declaration, columns_from_schema(schema, "The query"))
     table = _to_table(spark, tables, with_query_columns)
     old = find_declared_table(tables, table.name, table.temporary)

@@ -1,0 +1,1 @@
+"""Functions and operators that Flink and Spark have under one name: their results on the same inputs."""
