@@ -27,6 +27,7 @@ INTERNALS: Final[tuple[Internal, ...]] = java_classes(
     """
     org.apache.spark.sql.classic.ExpressionUtils column/1
     org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys unapply/1
+    org.apache.spark.sql.catalyst.plans.logical.Aggregate new/4
     org.apache.spark.sql.catalyst.plans.logical.Expand new/3 projections/0
     org.apache.spark.sql.catalyst.plans.logical.Filter new/2
     org.apache.spark.sql.catalyst.plans.logical.Join new/5 condition/0 hint/0 joinType/0
@@ -36,6 +37,9 @@ INTERNALS: Final[tuple[Internal, ...]] = java_classes(
     org.apache.spark.sql.catalyst.plans.logical.BROADCAST$
     org.apache.spark.sql.catalyst.expressions.Alias new/6
     org.apache.spark.sql.catalyst.expressions.And new/2
+    org.apache.spark.sql.catalyst.expressions.EqualTo new/2
+    org.apache.spark.sql.catalyst.expressions.IsNull new/1
+    org.apache.spark.sql.catalyst.plans.LeftOuter$
     org.apache.spark.sql.catalyst.expressions.Literal value/0
     org.apache.spark.sql.types.Metadata
     org.apache.spark.api.python.PythonUtils toSeq/1
@@ -171,6 +175,16 @@ class Catalyst:
         logical = self._jvm.org.apache.spark.sql.catalyst.plans.logical
         return logical.Expand(expressions, self._sequence(columns), child)
 
+    def aggregate(self, groupings: Sequence[Node], items: Sequence[Node], child: Plan) -> Plan:
+        """Return an aggregate with given expressions of GROUP BY and given columns."""
+        none = self._jvm.scala.Option.apply(None)
+        logical = self._jvm.org.apache.spark.sql.catalyst.plans.logical
+        return logical.Aggregate(self._sequence(groupings), self._sequence(items), child, none)
+
+    def equal(self, left: Node, right: Node) -> Node:
+        """Return the condition that two values are equal."""
+        return self._jvm.org.apache.spark.sql.catalyst.expressions.EqualTo(left, right)
+
     def filter(self, conditions: Sequence[Node], child: Plan) -> Plan:
         """Return the rows of a plan that fulfill all conditions."""
         if not conditions:
@@ -182,6 +196,18 @@ class Catalyst:
         condition = self._jvm.scala.Option.apply(self.all_of(conditions) if conditions else None)
         logical = self._jvm.org.apache.spark.sql.catalyst.plans.logical
         return logical.Join(left, right, like.joinType(), condition, like.hint())
+
+    def left_join(self, like: Plan, left: Plan, right: Plan, conditions: Sequence[Node]) -> Plan:
+        """Return a LEFT JOIN with the hint of another join."""
+        plans = self._jvm.org.apache.spark.sql.catalyst.plans
+        left_outer = getattr(getattr(plans, "LeftOuter$"), "MODULE$")  # a Scala object
+        return plans.logical.Join(
+            left, right, left_outer, self._jvm.scala.Option.apply(self.all_of(conditions)), like.hint()
+        )
+
+    def is_null(self, value: Node) -> Node:
+        """Return the condition that a value is NULL."""
+        return self._jvm.org.apache.spark.sql.catalyst.expressions.IsNull(value)
 
     def all_of(self, conditions: Sequence[Node]) -> Node:
         """Return the conjunction of one or more conditions."""

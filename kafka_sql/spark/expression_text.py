@@ -26,7 +26,7 @@ _OPERATORS: Final = {
 }
 _WRAPPERS: Final = frozenset({"Alias", "KnownNotNull", "KnownNullable", "TempResolvedColumn"})  # do not change a value
 _WINDOW_STRUCT: Final = "CreateNamedStruct"  # to which Spark expands window() and session_window()
-_WINDOW_MARK: Final = "PreciseTimestampConversion"  # only used for windows
+WINDOW_MARK: Final = "PreciseTimestampConversion"  # only used for windows
 _UNITS: Final = ((86_400_000_000, "day"), (3_600_000_000, "hour"), (60_000_000, "minute"), (1_000_000, "second"))
 _TYPES_WITH_TEXT: Final = ("string", "binary", "varchar", "char", "variant", "{")  # arrays, maps and structs are JSON
 _DIGEST_CHARACTERS: Final = 12
@@ -65,7 +65,7 @@ def render(expression: Expression) -> str:
 
 def is_window(expression: Expression) -> bool:
     """Return whether an expression is the struct to which Spark expands window() or session_window()."""
-    return expression.name == _WINDOW_STRUCT and any(part.name == _WINDOW_MARK for part in expression.walk())
+    return expression.name == _WINDOW_STRUCT and any(part.name == WINDOW_MARK for part in expression.walk())
 
 
 def _render_aggregate(expression: Expression) -> str:
@@ -86,7 +86,7 @@ def _render_window(struct: Expression) -> str:
     end, ``start + size``; a session window is a struct of ``time`` and ``time + gap``.
     """
     start, end = (_strip(struct.children[i]) for i in (1, 3))
-    if not any(part.name == _WINDOW_MARK for part in start.walk()):
+    if not any(part.name == WINDOW_MARK for part in start.walk()):
         end = end.children[0] if end.name == "Cast" else end
         return f"session_window({render(start)}, {render(end.children[1])})"
     case = start.children[0].children[1]
@@ -102,7 +102,7 @@ def _render_window(struct: Expression) -> str:
 
 def _strip(expression: Expression) -> Expression:
     """Return the expression inside wrappers and conversions."""
-    while expression.name in _WRAPPERS or expression.name == _WINDOW_MARK:
+    while expression.name in _WRAPPERS or expression.name == WINDOW_MARK:
         expression = expression.children[0]
     return expression
 

@@ -11,12 +11,13 @@ from kafka_sql.spark.catalyst import has_equality, joins_of_streams
 from kafka_sql.spark.distinct_aggregates import expand_distinct
 from kafka_sql.spark.internal import Internal, JavaClass, Text
 from kafka_sql.spark.jvm import jvm, query_execution
-from kafka_sql.spark.plan import AGGREGATE_FUNCTION, ATTRIBUTE, Operator
+from kafka_sql.spark.plan import AGGREGATE_FUNCTION, ATTRIBUTE, Expression, Operator
 from kafka_sql.spark.plan_reader import read_plan
 
 _CHECKER: Final = "org.apache.spark.sql.catalyst.analysis.UnsupportedOperationChecker"
 _WHY: Final = "a streaming query that Spark does not support is rejected before it starts"
 _FAILS: Final = "streaming INSERTs fail before they start"
+_SESSION: Final = "session_window"  # in the names of columns with sessions
 _OUTPUT_MODE: Final = "STREAMING_OUTPUT_MODE"  # the start of conditions: the query may run in another mode
 _UNSUPPORTED_OUTPUT_MODE: Final = "STREAMING_OUTPUT_MODE.UNSUPPORTED_OPERATION"
 _UNSUPPORTED_OPERATION: Final = "_LEGACY_ERROR_TEMP_3102"  # the checker's other errors; their parameter has the text
@@ -86,7 +87,7 @@ def supports_append_mode(rows: DataFrame) -> bool:
     except AnalysisException as e:
         if (unsupported_operation(e) or "").startswith(DISTINCT):
             remaining = [o for o in read_plan(expand_distinct(rows)).walk() if _has_distinct(o)]
-            return any(map(_groups_by_event_time, remaining))  # such as sessions, which only Spark's aggregate merges
+            return any(map(event_time_keys, remaining))  # such as sessions
         return not needs_update_mode(e, read_plan(rows))
     return True
 
@@ -113,12 +114,21 @@ def has_aggregate(plan: Operator) -> bool:
 
 def groups_by_event_time(plan: Operator) -> bool:
     """Return whether an aggregate of a plan groups by a window, or by another column with a watermark."""
-    return any(map(_groups_by_event_time, plan.walk()))
+    return any(map(event_time_keys, plan.walk()))
 
 
-def _groups_by_event_time(operator: Operator) -> bool:
+def event_time_keys(operator: Operator) -> list[Expression]:
+    """Return the columns with a watermark among those by which an operator groups."""
     keys = operator.keys if operator.name == "Aggregate" else ()
-    return any(key.is_event_time and key.name in ("Alias", ATTRIBUTE) for key in keys)
+    return [key for key in keys if key.is_event_time and key.name in ("Alias", ATTRIBUTE)]
+
+
+def has_distinct_sessions(plan: Operator) -> bool:
+    """Return whether an aggregate of a plan has DISTINCT in session windows, which Spark does not support."""
+    return any(
+        _has_distinct(operator) and any(_SESSION in key.text for key in event_time_keys(operator))
+        for operator in plan.walk()
+    )
 
 
 def _has_distinct(operator: Operator) -> bool:

@@ -102,11 +102,13 @@ def _warn_of_differences(spark: SparkSession, tables: Tables, statement: st.Stat
 def _classify(spark: SparkSession, tables: Tables, text: str) -> tuple[st.Statement | None, str]:
     """Return a statement and its text, with Spark's form of Flink's windows and of ``read_kafka``.
 
-    Queries and INSERTs are rewritten later, together with their tables.
+    Queries and INSERTs, also in EXPLAIN, are rewritten later, together with their tables.
     """
     statement = classify(text)
-    is_rewritten_later = isinstance(statement, st.Insert | st.Execute | st.StatementSet) or (
-        statement is None and is_query(text)
+    query = statement.statement if isinstance(statement, st.Explain) else text
+    inner = classify(query) if isinstance(statement, st.Explain) else statement
+    is_rewritten_later = isinstance(inner, st.Insert | st.Execute | st.StatementSet) or (
+        inner is None and is_query(query)
     )
     if is_rewritten_later or not has_functions(text):
         return statement, text

@@ -1,6 +1,7 @@
 """Stateful operators over streams of changes that Spark does not have.
 
-These are Flink's ChangelogNormalize, GroupAggregate with retraction, SinkUpsertMaterializer and TemporalJoin. They are
+These are Flink's ChangelogNormalize, GroupAggregate with retraction, WindowAggregate, the window function SESSION,
+SinkUpsertMaterializer and TemporalJoin. They are
 StatefulProcessors in Java (``Dataset.transformWithState``), whose state is in Spark's RocksDB state store.
 """
 
@@ -14,6 +15,7 @@ from kafka_sql.state.operators import (
     join_versions,
     materialize,
     normalize,
+    session_windows,
 )
 from kafka_sql.state.over import (
     UNBOUNDED,
@@ -40,4 +42,5 @@ __all__ = [
     "over",
     "over_event_time",
     "over_processing_time",
+    "session_windows",
 ]

@@ -86,7 +86,12 @@ def materialize(
 
 
 def aggregate(
-    rows: DataFrame, keys: Sequence[str], calls: Sequence[AggregateCall], order: str | None = None
+    rows: DataFrame,
+    keys: Sequence[str],
+    calls: Sequence[AggregateCall],
+    order: str | None = None,
+    window_time: str | None = None,
+    drops_late_rows: bool = True,
 ) -> DataFrame:
     """Aggregate changes: +I and +U add a row to its group, -U and -D retract it.
 
@@ -94,10 +99,14 @@ def aggregate(
         rows: changes with old rows.
         keys: the columns of GROUP BY; can be empty.
         order: the column with the order of changes, for functions that need it; None for that of arrival.
+        window_time: the column of ``keys`` with the last instant of a group's window, if the groups have windows.
+        drops_late_rows: whether rows of windows that have ended are late. They are not if they come from an operator
+            that waits for the watermark, too.
 
     Returns:
         for each group whose result changed in a micro-batch: +I (new group), -U and +U (old and new result), or -D (no
-        row is left). The columns are the keys, the results and the row kind.
+        row is left). With windows: +I when the watermark passes the window. The columns are the keys, the results and
+        the row kind.
 
     Raises:
         UnsupportedSqlError: a sum or an average of values that are not numbers.
@@ -121,6 +130,8 @@ def aggregate(
         StructType([StructField(call.name, call.type) for call in calls]).json(),
         ROW_KIND_NAME,
         order,
+        window_time,
+        drops_late_rows,
     )
 
 
@@ -131,6 +142,28 @@ def arrival_order(spark: SparkSession) -> Column:
         UnsupportedSqlError: the driver cannot load its class.
     """
     return from_java_column(operator_classes(spark).ChangelogOperators.arrivalOrder())
+
+
+def session_windows(
+    rows: DataFrame, key: Sequence[str], session: str, order: str | None, retracts: bool = True
+) -> DataFrame:
+    """Merge the windows of rows into sessions, as Flink's window function SESSION does.
+
+    A row is returned when the watermark passes its session. It is not returned if it was retracted before, but the
+    session remains as long as it was.
+
+    Args:
+        rows: changes with old rows.
+        key: the columns of PARTITION BY; can be empty.
+        session: the column with the session of each row alone: a struct of its time, and of its time plus the gap.
+        order: see ``normalize``.
+        retracts: whether there are old rows.
+
+    Returns:
+        rows with the columns of ``rows``, without the row kind and the order. ``session`` has the merged session.
+    """
+    keys = java_array(rows.sparkSession, "String", key)
+    return call_operator("sessionWindows", rows, keys, session, ROW_KIND_NAME, order, retracts)
 
 
 def join(

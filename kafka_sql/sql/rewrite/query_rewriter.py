@@ -64,7 +64,8 @@ class ReadOptions:
         streaming: read all tables as streams (streaming runtime mode), including those in views; otherwise only the
             ones with the STREAM keyword.
         stream_reader: returns what reads a table as a stream; None for its data source.
-        joins_versions: whether event-time temporal joins of streams are possible (``changelog.temporal_joins``).
+        joins_versions: whether operators of ``state`` run the query: event-time temporal joins of streams are possible
+            (``changelog.temporal_joins``), and sessions are merged (``changelog.session_windows``).
         watermarks: whether streams have the watermarks of their tables.
     """
 
@@ -169,7 +170,7 @@ class _QueryRewriter:
     def rewrite(self) -> QueryRewrite:
         """Return the query after all edits."""
         query, result, streaming = self.query, self.result, self.options.streaming
-        windows = rewrite_windows(query, streaming)
+        windows = rewrite_windows(query, streaming, self.options.joins_versions)
         changelogs = rewrite_changelog_functions(query, is_batch=not (streaming or self.is_view))
         relations = find_relations(query, [*windows.sources, *changelogs.sources])
         calls = {call.reference.start: call for call in find_calls(query, relations, streaming)}

@@ -90,7 +90,7 @@ def _explain_job(plan: JobPlan, mode: str, spark_sql: SparkSql) -> str:
         return _explain_in_spark(mode, plan.text, spark_sql)
     sink = f"== Sink ==\nINSERT INTO {plan.sink_name}"
     if plan.changelog_mode is Mode.INSERT_ONLY and not plan.states:
-        return f"{sink}\n\n{_explain_in_spark(mode, plan.text, spark_sql)}"
+        return f"{sink}\n\n{explain_frame(plan.stream, mode.lower() or 'simple')}"
     rewritten = explain_frame(plan.stream, mode.lower() or "simple")
     return "\n\n".join([sink, _describe_changelog(plan), name_hidden_columns(rewritten)])
 

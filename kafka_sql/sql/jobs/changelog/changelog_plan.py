@@ -14,7 +14,7 @@ from kafka_sql.options.builtin_connectors import PRINT
 from kafka_sql.options.connector import CONNECTOR
 from kafka_sql.spark.catalyst import Catalyst, Plan, analyzed_plan, column_id
 from kafka_sql.spark.plan_reader import read_plan
-from kafka_sql.spark.stream_support import supports_append_mode, supports_join
+from kafka_sql.spark.stream_support import has_distinct_sessions, supports_append_mode, supports_join
 from kafka_sql.sql.jobs.changelog.changelog_functions import changelog_functions
 from kafka_sql.sql.jobs.changelog.over_aggregate import has_updating_over
 from kafka_sql.sql.jobs.changelog.plan_rewriter import PlanRewriter, Required
@@ -104,7 +104,8 @@ def plan_changelog(
         not (is_append and joins_streams)
         or FROM_CHANGELOG in functions
         or has_updating_over(plan)
-        or reads_changes(operators, [source.provider for source in changelogs]),
+        or reads_changes(operators, [source.provider for source in changelogs])
+        or has_distinct_sessions(operators),
     )
     relation = rewriter.rewrite(plan, Required(old_rows=sink.retract_format is not None))
     relation = _fit_to_sink(rewriter, sink, rows, relation, changelogs)

@@ -51,6 +51,7 @@ from kafka_sql.sql.jobs.changelog.relation import (
     references,
     source_mode,
 )
+from kafka_sql.sql.jobs.changelog.session_windows import merge_sessions, session_keys
 from kafka_sql.sql.jobs.changelog.spark_aggregate import aggregate_signed_rows
 from kafka_sql.sql.jobs.changelog.stateful_aggregate import aggregate_with_old_rows
 from kafka_sql.sql.jobs.changelog.temporal_joins import (
@@ -60,6 +61,8 @@ from kafka_sql.sql.jobs.changelog.temporal_joins import (
 )
 from kafka_sql.sql.jobs.changelog.temporal_sort import sort_by_time
 from kafka_sql.sql.jobs.changelog.upsert_operators import add_old_rows
+from kafka_sql.sql.jobs.changelog.window_aggregate import aggregate_windows
+from kafka_sql.sql.jobs.changelog.windows import groups_by_window
 from kafka_sql.sql.jobs.checkpoints.fingerprint import Json, describe_aggregate, describe_normalization
 from kafka_sql.sql.rewrite.changelog_functions import FROM_CHANGELOG, ChangelogFunction
 from kafka_sql.sql.rewrite.row_numbers import TOP_ROWS
@@ -97,6 +100,8 @@ class Required:
 
     old_rows: bool = False
     versions: bool = False
+    # whether the watermark is needed, because an operator above returns the rows of windows when these end
+    watermark: bool = False
 
 
 _OLD_ROWS: Final = Required(old_rows=True)
@@ -158,6 +163,8 @@ class PlanRewriter:
         merged = merge_filter(self.catalyst, plan)
         if merged is not None:
             return self.rewrite(merged, required)
+        if (keys := session_keys(plan)) is not None:
+            return self._rewrite_sessions(plan, keys, required)
         rewrite_inputs = {
             "Aggregate": self._rewrite_aggregate,
             "Distinct": self._rewrite_distinct,
@@ -176,7 +183,7 @@ class PlanRewriter:
         (relation, *others) = inputs
         if name in _TRANSPARENT:
             return relation
-        if name == "EventTimeWatermark" and required.versions:
+        if name == "EventTimeWatermark" and (required.versions or required.watermark):
             return replace(relation, plan=self._with_inputs(plan, [relation]))
         if name in _REMOVED:
             return relation
@@ -190,7 +197,7 @@ class PlanRewriter:
 
     def _with_old_rows(self, required: Required) -> Required:
         """Return what an operator that keeps rows requires of its inputs."""
-        return _OLD_ROWS if self._is_updating else required
+        return replace(required, old_rows=True, versions=False) if self._is_updating else required
 
     def _keep(self, plan: Plan, inputs: Sequence[Relation]) -> Relation:
         """Return an operator of Spark over rows that never change."""
@@ -309,16 +316,17 @@ class PlanRewriter:
 
     def _rewrite_aggregate(self, plan: Plan, required: Required) -> Relation:
         groupings, items = elements(plan.groupingExpressions()), elements(plan.aggregateExpressions())
-        relation = self.rewrite(plan.child(), self._with_old_rows(required))
+        operator = self._read(plan)
+        has_windows = groups_by_window(operator)
+        relation = self.rewrite(plan.child(), replace(self._with_old_rows(required), watermark=has_windows))
         if not self._is_updating and relation.is_insert_only:
             return self._keep(plan, [relation])
-        if any(map(is_session, groupings)):
-            raise self.unsupported(
-                "an aggregate of SESSION windows over changes, or over PROCTIME(),",
-                "a row that connects two sessions merges them, which only Spark's own aggregate of rows with a "
-                "watermark does. Write the rows into a table without changes and with a WATERMARK, and aggregate that; "
-                "use TUMBLE, HOP or CUMULATE; or aggregate the sessions in a batch query",
-            )
+        session = next(filter(is_session, groupings), None)
+        if session is not None:
+            keys = [key for key in groupings if not is_session(key)]
+            relation = self._merge(plan.child(), relation, session, keys)
+        if has_windows:
+            return aggregate_windows(self.catalyst, plan, self._with_row_kind(relation), operator, self.unsupported)
         needs_state = required.old_rows or relation.states or has_distinct(items) or needs_arrival_order(items)
         if relation.is_insert_only and not needs_state:
             # all groups stay, and Spark returns each one that has changed
@@ -330,6 +338,17 @@ class PlanRewriter:
                 is_aggregated=True,
             )
         return self._aggregate(plan, self._with_row_kind(relation), groupings, items, required)
+
+    def _rewrite_sessions(self, plan: Plan, names: Sequence[str], required: Required) -> Relation:
+        """Merge the rows of a subquery into sessions."""
+        relation = self.rewrite(plan.child(), replace(self._with_old_rows(required), watermark=True))
+        session = next(filter(is_session, output(plan)))
+        keys = [key for name in names if (key := self.catalyst.find_column(plan.child(), [name])) is not None]
+        return self._merge(plan.child(), relation, session, keys)
+
+    def _merge(self, plan: Plan, relation: Relation, session: Node, keys: Sequence[Node]) -> Relation:
+        changes, retracts = self._with_row_kind(relation), not relation.is_insert_only
+        return merge_sessions(self.catalyst, self._read(plan), session, keys, changes, retracts, self.unsupported)
 
     def _rewrite_distinct(self, plan: Plan, required: Required) -> Relation:
         relation = self.rewrite(plan.child(), self._with_old_rows(required))

@@ -160,6 +160,26 @@ def describe_over(rows: Operator, partition: Sequence[str], order: Sequence[str]
     }
 
 
+def describe_sessions(rows: Operator, types: Mapping[int, str], keys: Sequence[str]) -> Json:
+    """Describe the operator that keeps the rows of sessions until these end.
+
+    Args:
+        types: the types of its columns, by id.
+        keys: the columns of PARTITION BY, as text.
+    """
+    columns = [
+        f"{render(resolve(reference(column), (rows,)))} {types[column.id]}"
+        for column in rows.output
+        if column.id is not None and column.id in types
+    ]
+    return {
+        "operator": "WindowTableFunction",
+        "keys": list(keys),
+        "columns": columns,
+        "filters": _describe_filters(rows),
+    }
+
+
 def _describe_sides(
     left: tuple[Operator, Mapping[int, str]], right: tuple[Operator, Mapping[int, str]]
 ) -> dict[str, list[str]]:

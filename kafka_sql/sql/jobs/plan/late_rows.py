@@ -8,16 +8,16 @@ a query reads its tables without their watermarks.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import chain
 from typing import Final
 
 from pyspark.sql import DataFrame
 
 from kafka_sql.spark.context import is_connect
-from kafka_sql.spark.plan import ATTRIBUTE, STREAM, WATERMARK, Expression, Operator
+from kafka_sql.spark.plan import ATTRIBUTE, STREAM, WATERMARK, Operator
 from kafka_sql.spark.plan_reader import read_plan
-from kafka_sql.sql.jobs.changelog.relation import WINDOW_COLUMNS
+from kafka_sql.sql.jobs.changelog.session_windows import has_sessions
 from kafka_sql.sql.jobs.changelog.temporal_joins import has_temporal_join
+from kafka_sql.sql.jobs.changelog.windows import is_window_time
 
 _INNER_JOINS: Final = ("CROSS", "INNER", "LEFT SEMI")  # those that need no watermark
 _STATELESS_OR_UPDATING: Final = frozenset(
@@ -40,7 +40,7 @@ def needs_late_rows(rows: DataFrame, accepts_changes: bool) -> bool:
         return False
     plan = read_plan(rows)
     operators = list(plan.walk())
-    if not any(operator.name == WATERMARK for operator in operators) or has_temporal_join(plan):
+    if not any(operator.name == WATERMARK for operator in operators) or has_temporal_join(plan) or has_sessions(plan):
         return False
     drops_rows = False
     for operator in operators:
@@ -51,7 +51,7 @@ def needs_late_rows(rows: DataFrame, accepts_changes: bool) -> bool:
         elif operator.name in ("Aggregate", "Distinct"):
             keys = operator.output if operator.name == "Distinct" else operator.keys
             times = [key for key in keys if key.name in ("Alias", ATTRIBUTE) and key.is_event_time]
-            if times and (not accepts_changes or any(map(_is_window, times))):
+            if times and (not accepts_changes or any(is_window_time(time, operator.children) for time in times)):
                 return False
             drops_rows |= bool(times)
         elif operator.name not in _STATELESS_OR_UPDATING and not operator.name.startswith(STREAM):
@@ -59,17 +59,13 @@ def needs_late_rows(rows: DataFrame, accepts_changes: bool) -> bool:
     return drops_rows and not _has_time_condition(operators)
 
 
-def _is_window(column: Expression) -> bool:
-    return column.text.lstrip("_") in WINDOW_COLUMNS
-
-
 def _has_time_condition(operators: Sequence[Operator]) -> bool:
     """Return whether conditions bound the difference of two event times, as in interval joins and window joins."""
     bounds = 0
-    conditions = [operator.condition.conjuncts() for operator in operators if operator.condition is not None]
-    for condition in chain.from_iterable(conditions):
+    conditions = [(part, o.children) for o in operators if o.condition is not None for part in o.condition.conjuncts()]
+    for condition, inputs in conditions:
         columns = [part for part in condition.walk() if part.name == ATTRIBUTE]
-        if condition.name in ("EqualTo", "EqualNullSafe") and any(map(_is_window, columns)):
+        if condition.name in ("EqualTo", "EqualNullSafe") and any(is_window_time(column, inputs) for column in columns):
             return True
         if sum(column.is_event_time for column in columns) > 1:
             bounds += 1 if condition.name.startswith(("GreaterThan", "LessThan")) else _BOUNDS_PER_JOIN

@@ -12,6 +12,7 @@ event time.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -37,6 +38,17 @@ from kafka_sql.sql.rewrite.windows.window_call import MILLISECOND, WindowCall, f
 
 SESSION_COLUMN: Final = "__session_window"
 _ONE_MILLISECOND: Final = "INTERVAL '0.001' SECOND"
+_SESSION_MARK: Final = "__sessions_of "
+
+
+def mark_sessions(keys: Sequence[str]) -> str:
+    """Return the alias of a subquery whose sessions ``changelog.session_windows`` merges, with its PARTITION BY."""
+    return _SESSION_MARK + json.dumps(list(keys))
+
+
+def read_session_mark(alias: str) -> list[str] | None:
+    """Return the columns of PARTITION BY if an alias is a mark; None for other aliases."""
+    return list(json.loads(alias.removeprefix(_SESSION_MARK))) if alias.startswith(_SESSION_MARK) else None
 
 
 def window_layers(call: WindowCall, keys: Sequence[Span]) -> list[Template]:
@@ -46,7 +58,9 @@ def window_layers(call: WindowCall, keys: Sequence[Span]) -> list[Template]:
     """
     match call.function:
         case _ if call.is_aggregated:
-            return [[f"*, session_window({quote(call.time_column)}, {_duration(call.size)}) AS {SESSION_COLUMN}"]]
+            return [_spark_sessions(call)]
+        case _ if call.is_merged:
+            return [_spark_sessions(call), [f"*, {SESSION_COLUMN}.end AS {LAST_INSTANT}"], _session_times(call)]
         case "CUMULATE":
             layers, hidden, start, end = _cumulate(call), "__step, __window, __end", "__window.start", "__end"
         case "SESSION":
@@ -58,6 +72,20 @@ def window_layers(call: WindowCall, keys: Sequence[Span]) -> list[Template]:
     times = f"{start} AS window_start, {end} AS window_end, {_window_time(call)} AS window_time"
     last = f"*, {end} - {_ONE_MILLISECOND} AS {LAST_INSTANT}"
     return [*layers, [last], [f"* EXCEPT ({hidden}, {LAST_INSTANT}), {times}"]]
+
+
+def _spark_sessions(call: WindowCall) -> Template:
+    """Return each row with its own session, which is not merged with others."""
+    return [f"*, session_window({quote(call.time_column)}, {_duration(call.size)}) AS {SESSION_COLUMN}"]
+
+
+def _session_times(call: WindowCall) -> Template:
+    """Return each row with the times of its session, once the sessions are merged."""
+    time = f"{SESSION_COLUMN}.end - {_ONE_MILLISECOND}"
+    times = {name.lower(): text.format(session=SESSION_COLUMN) for name, text in _SESSION_TIMES.items()}
+    times[TIME.lower()] = _as_event_time(call, time)
+    columns = ", ".join(f"{text} AS {name}" for name, text in times.items())
+    return [f"* EXCEPT ({SESSION_COLUMN}, {LAST_INSTANT}), {columns}"]
 
 
 def _cumulate(call: WindowCall) -> list[Template]:
@@ -109,7 +137,12 @@ def _window_time(call: WindowCall) -> str:
     instant = f"coalesce({LAST_INSTANT}, {column})"
     later = f"(coalesce({LAST_INSTANT} + INTERVAL '1' DAY, {column}) - INTERVAL '24' HOUR)"
     time = f"if(CAST({later} AS TIMESTAMP_NTZ) = {LAST_INSTANT}, greatest({instant}, {later}), {instant})"
-    return f"element_at(array_append(array(struct({column} AS t)), struct({time} AS t)), -1).t"
+    return _as_event_time(call, time)
+
+
+def _as_event_time(call: WindowCall, time: str) -> str:
+    """Return a time with the metadata of the time column."""
+    return f"element_at(array_append(array(struct({quote(call.time_column)} AS t)), struct({time} AS t)), -1).t"
 
 
 _MAY_HAVE_WINDOWS: Final = re.compile(
@@ -140,11 +173,12 @@ def may_have_windows(text: str) -> bool:
     return _MAY_HAVE_WINDOWS.search(text) is not None
 
 
-def rewrite_windows(query: QueryText, streaming: bool) -> Windows:
+def rewrite_windows(query: QueryText, streaming: bool, merges_sessions: bool = False) -> Windows:
     """Return the windows of a statement.
 
     Args:
         streaming: whether tables are read as streams, also without the keyword STREAM.
+        merges_sessions: whether the statement is run with the operators of ``state``, one of which merges sessions.
 
     Raises:
         SqlSyntaxError, StatementError, UnsupportedSqlError: Flink would reject a window, or Spark cannot run it.
@@ -157,6 +191,9 @@ def rewrite_windows(query: QueryText, streaming: bool) -> Windows:
         reads_stream = streaming or any(query.word(index) == "STREAM" for index in call.source)
         calls[i] = replace(call, is_aggregated=call.function == "SESSION" and reads_stream)
     blocks = WindowBlocks(query, calls, functions)
+    if merges_sessions:
+        calls = [_merge_sessions(query, blocks, block, call) for block, call in blocks.windows.items()]
+        blocks = WindowBlocks(query, calls, functions)
     edits: list[Edit] = []
     for block, call in blocks.windows.items():
         edits += _write_subquery(query, blocks, block)
@@ -181,7 +218,33 @@ def _write_subquery(query: QueryText, blocks: WindowBlocks, block: QueryBlock) -
     if call.group_key and call.source.stop == blocks.outer[block].clause("FROM").stop and last.text != ")":
         alias = f" AS {quote(last.name)}"  # qualifiers of columns stay valid
     yield Edit(tokens.start, source.start, before)
-    yield Edit(source_end, max(tokens.end, source_end), ")" * len(layers) + alias)
+    names = [_last_name(query, key) for key in call.partition_keys]
+    mark = f" AS {quote(mark_sessions(names))}" if call.is_merged else ""
+    after = ")" + mark + ")" * (len(layers) - 1) + alias
+    yield Edit(source_end, max(tokens.end, source_end), after)
+
+
+def _merge_sessions(query: QueryText, blocks: WindowBlocks, block: QueryBlock, call: WindowCall) -> WindowCall:
+    """Return a call whose sessions are merged before they are aggregated, unless Spark's aggregate can merge them."""
+    outer = blocks.outer.get(block)
+    if not call.is_aggregated or (outer is not None and _find_session(query, blocks, outer, call) is not None):
+        return call
+    return replace(call, is_aggregated=False, is_merged=True)
+
+
+def _find_session(
+    query: QueryText, blocks: WindowBlocks, block: QueryBlock, call: WindowCall
+) -> tuple[TimeReference, list[range]] | None:
+    """Return the start of sessions in GROUP BY, and the other elements; None if these are not those of PARTITION BY."""
+    elements = query.split(block.clause("GROUP"))
+    references = {element: _reference(blocks, element) for element in elements}
+    names = {reference.name: reference for reference in references.values() if reference is not None}
+    if call.group_key:
+        names |= dict.fromkeys((START, END), TimeReference(START, call.group_key))
+    others = [e for e in elements if e != call.group_key and references[e] is None]
+    keys = {query.tokens[element.stop - 1].name.lower() for element in others}
+    partition = {_last_name(query, key) for key in call.partition_keys}
+    return (names[START], others) if START in names and END in names and keys == partition else None
 
 
 def _aggregate_sessions(
@@ -191,23 +254,17 @@ def _aggregate_sessions(
 
     Spark merges rows into sessions as part of an aggregate only, with the other grouping columns as key.
     """
-    group = block.clause("GROUP") if block is not None else range(0)
-    elements = query.split(group)
-    references = {element: _reference(blocks, element) for element in elements}
-    names = {reference.name: reference for reference in references.values() if reference is not None}
-    if call.group_key:
-        names |= dict.fromkeys((START, END), TimeReference(START, call.group_key))
-    others = [e for e in elements if e != call.group_key and references[e] is None]
-    keys = {query.tokens[element.stop - 1].name.lower() for element in others}
-    partition = {_last_name(query, key) for key in call.partition_keys}
-    if block is None or START not in names or END not in names or keys != partition:
+    found = _find_session(query, blocks, block, call) if block is not None else None
+    if block is None or found is None:
         expected = ", ".join([*map(query.part, call.partition_keys), "window_start", "window_end"])
         raise UnsupportedSqlError(
-            "SESSION in a stream: Spark computes sessions only for an aggregate by the columns of PARTITION BY. "
-            f"Write GROUP BY {expected}; or write GROUP BY session_window({call.time_column}, ...) yourself."
+            "SESSION in a stream: outside of an INSERT INTO, Spark computes sessions only for an aggregate by the "
+            f"columns of PARTITION BY. Write GROUP BY {expected}; or write the rows into a table with INSERT INTO."
         )
+    start, others = found
+    group = block.clause("GROUP")
     texts = [part for element in others for part in (", ", query.span(element))]
-    yield Edit(*query.span(group), [names[START].qualifier + SESSION_COLUMN, *texts])
+    yield Edit(*query.span(group), [start.qualifier + SESSION_COLUMN, *texts])
     items = set(query.split(block.clause("SELECT")))
     outside = [i for i in blocks.own_tokens(block) if i not in group and i not in block.clause("FROM")]
     for reference in blocks.references(outside):

@@ -41,8 +41,9 @@ class WindowCall:
     offset: int = 0  # the shift of the windows' starts, at least 0 and less than the step or, with CUMULATE, the size
     partition_keys: tuple[range, ...] = ()  # a session's PARTITION BY
     group_key: range = range(0)  # the element of GROUP BY that is a group window; empty for a table function
-    # whether Spark is to compute the sessions as part of an aggregate, as it must in a stream
+    # in a stream: whether Spark merges the sessions as part of an aggregate, or an operator of ``state`` merges them
     is_aggregated: bool = False
+    is_merged: bool = False
 
 
 def find_window_calls(query: QueryText) -> list[WindowCall]:

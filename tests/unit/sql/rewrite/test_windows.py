@@ -12,9 +12,9 @@ from kafka_sql.sql.rewrite.edits import apply_edits
 from kafka_sql.sql.rewrite.windows.subqueries import rewrite_windows
 
 
-def rewrite(sql: str, streaming: bool = False) -> str:
+def rewrite(sql: str, streaming: bool = False, *, merges_sessions: bool = False) -> str:
     query = QueryText(sql)
-    return apply_edits(sql, rewrite_windows(query, streaming).edits)
+    return apply_edits(sql, rewrite_windows(query, streaming, merges_sessions).edits)
 
 
 def windows(sql: str) -> list[str]:
@@ -181,6 +181,24 @@ def test_sessions_of_a_stream_are_aggregated_by_spark() -> None:
         with pytest.raises(UnsupportedSqlError, match="Write GROUP BY item, user, window_start, window_end;"):
             rewrite(other, True)
         assert "__session_window" not in rewrite(other)
+
+
+def test_other_sessions_of_a_stream_are_merged_before() -> None:
+    assert rewrite(f"SELECT * FROM {SESSION} AS w", True, merges_sessions=True) == (
+        "SELECT * FROM (SELECT * EXCEPT (__session_window, __last), "
+        "CAST(__session_window.start AS TIMESTAMP_NTZ) AS window_start, "
+        "CAST(__session_window.end AS TIMESTAMP_NTZ) AS window_end, element_at(array_append(array(struct(`ts` AS t)), "
+        "struct(__session_window.end - INTERVAL '0.001' SECOND AS t)), -1).t AS window_time "
+        "FROM (SELECT *, __session_window.end AS __last "
+        "FROM (SELECT *, session_window(`ts`, '300000 milliseconds') AS __session_window FROM Bid) "
+        """AS `__sessions_of ["item", "user"]`)) AS w"""
+    )
+    grouped = rewrite(
+        f"SELECT count(*) FROM {SESSION} GROUP BY item, window_start, window_end", True, merges_sessions=True
+    )
+    assert grouped.endswith("GROUP BY window_time, item, window_start, window_end")
+    by_key = f"SELECT count(*) FROM {SESSION} GROUP BY item, user, window_start, window_end"
+    assert rewrite(by_key, True, merges_sessions=True) == rewrite(by_key, True)
 
 
 @pytest.mark.parametrize(

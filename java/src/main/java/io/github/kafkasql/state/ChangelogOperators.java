@@ -75,10 +75,13 @@ public final class ChangelogOperators {
      * @param separators what LISTAGG writes between two values
      * @param results the names and types of the results, as JSON
      * @param order the column with the order of changes, for functions that need it; null for that of arrival
+     * @param windowTime the column of the key with the last instant of the group's window, for a {@link WindowAggregator};
+     *     null for groups that have no end
+     * @param dropsLateRows see {@link WindowAggregator}
      */
     public static Dataset<Row> aggregate(
             Dataset<Row> changes, String[] key, String[] functionNames, String[] arguments, boolean[] isDistinct,
-            String[] separators, String results, String kind, String order) {
+            String[] separators, String results, String kind, String order, String windowTime, boolean dropsLateRows) {
         StructType resultType = (StructType) DataType.fromJson(results);
         String[] columns = Arrays.stream(arguments).filter(Objects::nonNull).distinct().toArray(String[]::new);
         StructType type = type(changes, columns);
@@ -93,11 +96,39 @@ public final class ChangelogOperators {
         Column place = Arrays.stream(calls).noneMatch(AggregateCall::needsOrder) ? NO_ORDER
             : order == null ? arrivalOrder() : place(changes, order);
         Dataset<Row> packed = pack(changes, key, struct(changes, columns, true), type, kind, place);
-        Dataset<Row> output = run(packed, new GroupAggregator(type, calls, resultType), outputType);
+        int time = Arrays.asList(key).indexOf(windowTime);
+        Dataset<Row> output = windowTime == null
+            ? run(packed, new GroupAggregator(type, calls, resultType), outputType)
+            : unpackChanges(run(packed, new WindowAggregator(type, calls, resultType, key.length, time, dropsLateRows),
+                TimeMode.EventTime(), OutputMode.Append()), outputType);
         List<Column> selected = new ArrayList<>(fields("change.row.key", key));
         selected.addAll(fields("change.row.results", resultType.fieldNames()));
         selected.add(functions.col("change.kind").as(kind));
         return output.select(selected.toArray(Column[]::new));
+    }
+
+    /**
+     * See {@link SessionWindows}. Returns the columns of the input, without the row kind and the order.
+     *
+     * @param session the column with the session of each row: a struct of the start and the end
+     * @param retracts whether rows are retracted
+     */
+    public static Dataset<Row> sessionWindows(
+            Dataset<Row> changes, String[] key, String session, String kind, String order, boolean retracts) {
+        String[] columns = rowColumns(changes, kind, order);
+        StructType type = type(changes, columns);
+        int sessionColumn = Arrays.asList(columns).indexOf(session);
+        Dataset<Row> packed = pack(changes, key, struct(changes, columns, false), type, kind, place(changes, order));
+        Dataset<byte[]> output = run(
+            packed, new SessionWindows(columns.length, sessionColumn, retracts), TimeMode.EventTime(),
+            OutputMode.Append());
+        DataType time = ((StructType) type.apply(session).dataType()).apply(0).dataType();
+        StructType outputType = new StructType().add("start", time).add("end", time).add("row", type);
+        Column window = functions.struct(functions.col("w.start").as("start"), functions.col("w.end").as("end"));
+        return output.select(RowPacker.unpack(output.col("value"), outputType).as("w"))
+            .select(Arrays.stream(columns)
+                .map(name -> name.equals(session) ? window.as(name) : functions.col("w.row." + quote(name)).as(name))
+                .toArray(Column[]::new));
     }
 
     /**
@@ -208,8 +239,7 @@ public final class ChangelogOperators {
 
     private static Dataset<Row> mapRows(
             Dataset<Row> changes, String[] key, String kind, String order, Operator operator) {
-        String[] columns = Arrays.stream(changes.columns())
-            .filter(name -> !name.equals(kind) && !name.equals(order)).toArray(String[]::new);
+        String[] columns = rowColumns(changes, kind, order);
         StructType type = type(changes, columns);
         Dataset<Row> packed =
             pack(changes, key, struct(changes, columns, false), type, kind, place(changes, order));
@@ -217,6 +247,11 @@ public final class ChangelogOperators {
         selected.add(functions.col("change.kind").as(kind));
         if (order != null) selected.add(functions.col("change.order").as(order));
         return run(packed, operator, type).select(selected.toArray(Column[]::new));
+    }
+
+    private static String[] rowColumns(Dataset<Row> changes, String kind, String order) {
+        return Arrays.stream(changes.columns())
+            .filter(name -> !name.equals(kind) && !name.equals(order)).toArray(String[]::new);
     }
 
     /** Convert changes to two columns: the packed change, and its packed key. */
@@ -232,7 +267,10 @@ public final class ChangelogOperators {
 
     /** Apply an operator to the changes of each key, and convert its output to the column "change". */
     static Dataset<Row> run(Dataset<Row> packed, Operator operator, StructType row) {
-        Dataset<byte[]> output = run(packed, operator, TimeMode.None(), OutputMode.Update());
+        return unpackChanges(run(packed, operator, TimeMode.None(), OutputMode.Update()), row);
+    }
+
+    private static Dataset<Row> unpackChanges(Dataset<byte[]> output, StructType row) {
         return output.select(RowPacker.unpack(output.col("value"), Change.type(row)).as("change"));
     }
 

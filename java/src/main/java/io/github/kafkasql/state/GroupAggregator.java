@@ -36,7 +36,7 @@ import scala.collection.Iterator;
  * or DISTINCT needs, the state also has the number of rows per value; for each column of a FIRST_VALUE, LAST_VALUE,
  * ARRAY_AGG or LISTAGG, the values in their order.
  */
-final class GroupAggregator extends Operator {
+class GroupAggregator extends Operator {
     private static final long serialVersionUID = 1;
 
     private final StructType arguments;
@@ -44,6 +44,7 @@ final class GroupAggregator extends Operator {
     private final RowPacker statePacker;
     private final RowPacker resultPacker;
     private transient ValueState<byte[]> state;
+    private transient long rows; // of the group that was loaded
     private transient Map<Integer, MapState<byte[], Long>> counts; // by the argument; only of those that are needed
     private transient Map<Order, OrderedValues> orders; // likewise
     private transient UnsafeProjection[] projections; // of a row to one of its columns
@@ -94,19 +95,28 @@ final class GroupAggregator extends Operator {
 
     @Override
     public Iterator<byte[]> handleInputRows(byte[] key, Iterator<Tuple2<byte[], byte[]>> input, TimerValues timers) {
+        boolean exists = load();
+        byte[] oldResult = exists ? packResult(key) : null;
+        byte[] newResult = addAll(input) ? packResult(key) : null;
+        return results(changes(oldResult, newResult));
+    }
+
+    /** Read the state of the group, and return whether it has one. */
+    final boolean load() {
         byte[] packed = state.get();
         InternalRow before = packed == null ? null : statePacker.toRow(packed);
         load(before);
-        byte[] oldResult = packed == null ? null : packResult(key);
-        long rows = addRows(before == null ? 0 : before.getLong(0), input);
-        byte[] newResult = null;
-        if (rows > 0) {
-            newResult = packResult(key);
-            state.update(packState(rows));
-        } else {
-            clear(packed != null);
-        }
-        return results(changes(oldResult, newResult));
+        rows = before == null ? 0 : before.getLong(0);
+        return packed != null;
+    }
+
+    /** Add changes to a group that was loaded, and return whether it has rows now. */
+    final boolean addAll(Iterator<Tuple2<byte[], byte[]>> input) {
+        boolean existed = rows > 0;
+        rows = addRows(rows, input);
+        if (rows > 0) state.update(packState(rows));
+        else clear(existed);
+        return rows > 0;
     }
 
     private void load(InternalRow before) {
@@ -186,7 +196,7 @@ final class GroupAggregator extends Operator {
         }
     }
 
-    private void clear(boolean existed) {
+    final void clear(boolean existed) {
         if (existed) state.clear();
         for (MapState<byte[], Long> ofValues : counts.values()) if (ofValues.exists()) ofValues.clear();
         for (OrderedValues values : orders.values()) values.clear();
@@ -208,7 +218,7 @@ final class GroupAggregator extends Operator {
     }
 
     /** A row of the key and the results. */
-    private byte[] packResult(byte[] key) {
+    final byte[] packResult(byte[] key) {
         Object[] columns = new Object[calls.length];
         for (int i = 0; i < calls.length; i++) columns[i] = calls[i].result(orders.get(Order.of(calls[i])));
         byte[] results = resultPacker.toBytes(new GenericInternalRow(columns));

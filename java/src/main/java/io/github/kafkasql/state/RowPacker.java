@@ -61,6 +61,12 @@ public final class RowPacker implements Serializable {
         return toRow(bytes, type.length());
     }
 
+    /** The text in plans, which is the same in each session. */
+    @Override
+    public String toString() {
+        return "RowPacker";
+    }
+
     static UnsafeRow toRow(byte[] bytes, int columns) {
         UnsafeRow row = new UnsafeRow(columns);
         row.pointTo(bytes, bytes.length);

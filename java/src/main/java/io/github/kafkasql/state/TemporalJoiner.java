@@ -48,7 +48,7 @@ final class TemporalJoiner extends Operator {
 
     @Override
     public Iterator<byte[]> handleInputRows(byte[] ignored, Iterator<Tuple2<byte[], byte[]>> rows, TimerValues timers) {
-        long watermark = micros(timers.getCurrentWatermarkInMs());
+        long watermark = Times.micros(timers.getCurrentWatermarkInMs());
         key = TemporalKey.read(header.get());
         List<VersionEvent> changes = new ArrayList<>(1);
         List<VersionEvent> late = new ArrayList<>(0);
@@ -94,7 +94,7 @@ final class TemporalJoiner extends Operator {
     public Iterator<byte[]> handleExpiredTimer(byte[] ignored, TimerValues timers, ExpiredTimerInfo expired) {
         key = TemporalKey.read(header.get());
         key.timer = Long.MAX_VALUE;
-        return CollectionConverters.asScala(new Due(micros(timers.getCurrentWatermarkInMs())));
+        return CollectionConverters.asScala(new Due(Times.micros(timers.getCurrentWatermarkInMs())));
     }
 
     /** Joins the rows that wait for a watermark. At the end, removes versions, and sets the next timer. */
@@ -179,7 +179,7 @@ final class TemporalJoiner extends Operator {
 
     private void schedule(long time) {
         if (time == Long.MAX_VALUE) return;
-        long timer = -Math.floorDiv(-time, 1000L); // a watermark in milliseconds passes a time within the next one
+        long timer = Times.timer(time);
         if (timer >= key.timer) return;
         if (key.timer != Long.MAX_VALUE) getHandle().deleteTimer(key.timer);
         getHandle().registerTimer(timer);
@@ -189,9 +189,5 @@ final class TemporalJoiner extends Operator {
     private void save() {
         if (key.isEmpty()) header.clear();
         else header.update(key.pack());
-    }
-
-    private static long micros(long millis) {
-        return Math.multiplyExact(millis, 1000L);
     }
 }
