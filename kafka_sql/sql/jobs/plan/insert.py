@@ -31,6 +31,7 @@ from kafka_sql.sql.jobs.plan.insert_query import (
     read_query,
 )
 from kafka_sql.sql.jobs.plan.late_rows import needs_late_rows
+from kafka_sql.sql.jobs.plan.processing_time import add_watermark, windowed_processing_times
 from kafka_sql.sql.jobs.plan.sink_rows import (
     name_fields,
     project_to_table,
@@ -39,6 +40,7 @@ from kafka_sql.sql.jobs.plan.sink_rows import (
     target_columns,
 )
 from kafka_sql.sql.jobs.plan.spark_table_analysis import analyze_insert, check_continuous_insert
+from kafka_sql.sql.jobs.plan.window_times import close_windows
 from kafka_sql.sql.jobs.real_time.checks import check_query, prepare_query
 from kafka_sql.sql.jobs.real_time.source import stream_reader
 from kafka_sql.sql.jobs.targets.file_sink import check_batch_insert
@@ -148,6 +150,8 @@ def _plan_stream(
 
     is_real_time = settings.is_real_time(spark)
     name = ".".join(statement.name) if entry is None else entry.definition.name
+    if not is_real_time and not is_connect(spark):
+        rewrite, query = _close_windows(spark, tables, statement, options, rewrite, query, spark_sql)
     table, rows = fit(query)
     accepts_changes = bool(table.primary_key) if isinstance(table, SparkTable) else table_sink(table).accepts_changes
     if not is_real_time and needs_late_rows(query, accepts_changes):
@@ -189,6 +193,24 @@ def _plan_stream(
         uses_update_mode=changes.uses_update_mode,
         states=changes.states,
     )
+
+
+def _close_windows(
+    spark: SparkSession,
+    tables: Tables,
+    statement: Insert,
+    options: ReadOptions,
+    rewrite: QueryRewrite,
+    query: DataFrame,
+    spark_sql: SparkSql,
+) -> tuple[QueryRewrite, DataFrame]:
+    """Return a query whose windows end, by the watermark or by the processing time, and its rewrite."""
+    if not windowed_processing_times(query) or are_all_bounded(rewrite.streamed_tables, query):
+        return rewrite, close_windows(query)
+    # the watermark of an event time would be that of the processing time, too
+    rewrite = read_query(tables, statement.query, replace(options, watermarks=False))
+    query = analyze_query(spark, rewrite.text, spark_sql)
+    return rewrite, close_windows(add_watermark(spark, query, windowed_processing_times(query)))
 
 
 def _check_no_row_kind(entry: CatalogTable, statement: Insert, columns: Sequence[str]) -> None:
