@@ -343,7 +343,11 @@ class PlanRewriter:
         """Merge the rows of a subquery into sessions."""
         relation = self.rewrite(plan.child(), replace(self._with_old_rows(required), watermark=True))
         session = next(filter(is_session, output(plan)))
-        keys = [key for name in names if (key := self.catalyst.find_column(plan.child(), [name])) is not None]
+        keys = [self.catalyst.find_column(plan.child(), [name]) for name in names]
+        if None in keys:
+            raise self.unsupported(
+                f"SESSION with PARTITION BY {names[keys.index(None)]}", "the rows have no column of this name"
+            )
         return self._merge(plan.child(), relation, session, keys)
 
     def _merge(self, plan: Plan, relation: Relation, session: Node, keys: Sequence[Node]) -> Relation:

@@ -227,7 +227,10 @@ def _write_subquery(query: QueryText, blocks: WindowBlocks, block: QueryBlock) -
 def _merge_sessions(query: QueryText, blocks: WindowBlocks, block: QueryBlock, call: WindowCall) -> WindowCall:
     """Return a call whose sessions are merged before they are aggregated, unless Spark's aggregate can merge them."""
     outer = blocks.outer.get(block)
-    if not call.is_aggregated or (outer is not None and _find_session(query, blocks, outer, call) is not None):
+    has_names = not call.group_key and all(map(query.is_name, call.partition_keys))
+    if not (call.is_aggregated and has_names):
+        return call
+    if outer is not None and _find_session(query, blocks, outer, call) is not None:
         return call
     return replace(call, is_aggregated=False, is_merged=True)
 
