@@ -13,6 +13,8 @@ from itertools import count
 from pathlib import Path
 from typing import Any, Final
 
+from confluent_kafka import IsolationLevel, TopicPartition
+from confluent_kafka.admin import OffsetSpec
 from py4j.protocol import Py4JError
 from pyspark.errors import AnalysisException, PySparkException
 
@@ -24,6 +26,7 @@ from tests.generated_queries.queries import Query, result_columns, sql, tables, 
 from tests.generated_queries.shrink import shrink
 from tests.generated_queries.tables import INSERT_ONLY, UPSERT, World, to_record
 from tests.topics import Topics
+from tests.waiting import wait_until
 
 EQUAL: Final = "equal"
 DIFFERENT: Final = "different"
@@ -32,6 +35,7 @@ FAILED: Final = "failed"
 _SECONDS: Final = 240  # for a query
 _BUSY: Final = "Python worker failed to connect back"  # within Spark's 10 s
 _NUMBERS: Final = count(1)
+_LATEST: Final = OffsetSpec.latest()  # type: ignore[no-untyped-call]
 _ERRORS: Final = (KafkaSqlError, PySparkException, Py4JError, ValueError, TimeoutError, AssertionError)
 
 
@@ -150,6 +154,7 @@ class _Run:
                 self._stop_at_random(started)
                 started = self._start()
             self._finish(started)
+            _await_transactions(self.topics, self.sink)
             actual = topic_content(read_topic(self.topics, self.sink), self.columns)
         except _ERRORS as e:
             return Outcome(FAILED, _first_lines(e))
@@ -222,6 +227,21 @@ class _Run:
             raise TimeoutError(f"not done after {_SECONDS} s")
         timer.cancel()
         query.stop()
+
+
+def _await_transactions(topics: Topics, topic: str) -> None:
+    """Wait until no transaction of an interrupted run is open, which would hide later records from readers."""
+    partition = TopicPartition(topic, 0)
+
+    def end(isolation: IsolationLevel) -> int:
+        future = topics.admin.list_offsets({partition: _LATEST}, isolation_level=isolation)[partition]
+        return int(future.result(30).offset)
+
+    wait_until(
+        lambda: end(IsolationLevel.READ_COMMITTED) == end(IsolationLevel.READ_UNCOMMITTED),
+        f"no open transaction in '{topic}'",
+        _SECONDS,
+    )
 
 
 def _refusal(error: BaseException) -> str:
