@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from tests.generated_queries.tables import TIMESTAMP, Column, Table
@@ -238,7 +238,12 @@ class _Writer:
         if isinstance(query, Union):
             return f" {query.operator} ".join(map(self.relation, query.selects))
         h, from_ = self._from(query.sources)
-        return self._block(query, from_, [f"{h} AS h"] if self.is_keyed else [], [h] if self.is_keyed else [], [], h)
+        if self.is_keyed:
+            return self._block(query, from_, [f"{h} AS h"], [h], [], h)
+        if query.is_grouped and not query.items:
+            # of no rows, a batch returns a row, and a stream returns none
+            query = replace(query, having=(*query.having, Expression("COUNT(*) > 0", "BOOLEAN")))
+        return self._block(query, from_, [], [], [], h)
 
     def subquery(self, query: Select, outer_h: str) -> str:
         h, from_ = self._from(query.sources)
