@@ -13,9 +13,10 @@ from kafka_sql.sql.recognize.query_text import QueryText
 from kafka_sql.sql.rewrite.edits import Edit, Template
 
 MAY_HAVE_FLINK_SYNTAX: Final = re.compile(
-    r"\$|\b(?:VARCHAR|OFFSET|FETCH|MATCH_RECOGNIZE|STATE_TTL)\b|\bCOLLECT\s*\(", re.IGNORECASE
+    r"\$|\b(?:VARCHAR|ROW|OFFSET|FETCH|MATCH_RECOGNIZE|CURRENT_WATERMARK|STATE_TTL)\b|\bCOLLECT\s*\(", re.IGNORECASE
 )
-_STATE_HINT: Final = re.compile(r"/\*\+\s*STATE_TTL\s*\((?:[^()']|'[^']*')*\)\s*\*/", re.IGNORECASE)
+_TTL: Final = r"STATE_TTL\s*\((?:[^()']|'[^']*')*\)"
+_STATE_HINT: Final = re.compile(rf"/\*\+\s*{_TTL}(?:\s*,\s*{_TTL})*\s*\*/", re.IGNORECASE)
 _FETCH: Final = r"FETCH (?:FIRST|NEXT) (?:(?P<limit>\d+) )?ROWS? ONLY"
 _LIMITS: Final = re.compile(rf"(?:OFFSET (?P<offset>\d+) ROWS?(?: |$))?(?:{_FETCH})?")
 
@@ -27,7 +28,7 @@ def rewrite_flink_syntax(query: QueryText, streaming: bool) -> list[Edit]:
         streaming: whether the query reads streams.
 
     Raises:
-        UnsupportedSqlError: MATCH_RECOGNIZE, or the hint STATE_TTL in a continuous query.
+        UnsupportedSqlError: MATCH_RECOGNIZE; CURRENT_WATERMARK, or the hint STATE_TTL, in a continuous query.
     """
     if not MAY_HAVE_FLINK_SYNTAX.search(query.text):
         return []
@@ -35,6 +36,8 @@ def rewrite_flink_syntax(query: QueryText, streaming: bool) -> list[Edit]:
     return [
         *_quote_names(query),
         *_name_strings(query),
+        *_name_rows(query),
+        *_remove_watermarks(query, streaming),
         *_rewrite_limits(query),
         *_rewrite_collect(query),
         *_remove_state_hints(query, streaming),
@@ -76,6 +79,33 @@ def _name_strings(query: QueryText) -> list[Edit]:
     ends = (query.closing(i + 1) for i in casts)
     types = (range(end - 1, end) for end in ends if (query.word(end - 2), query.word(end - 1)) == ("AS", "VARCHAR"))
     return [Edit(*query.span(type), "STRING") for type in types]
+
+
+def _name_rows(query: QueryText) -> list[Edit]:
+    """Write the type ``ROW<...>`` as ``STRUCT<...>``, and ``CAST(ROW(...) AS ...)`` with the function ``struct``."""
+    rows = [i for i in range(len(query.tokens)) if query.word(i) == "ROW"]
+    types = [i for i in rows if query.word(i + 1) == "<"]
+    calls = [i for i in rows if query.word(i + 1) == "(" and query.word(i - 1) == "(" and query.word(i - 2) == "CAST"]
+    return [
+        *(Edit(*query.span(range(i, i + 1)), "STRUCT") for i in types),
+        *(Edit(*query.span(range(i, i + 1)), "struct") for i in calls),
+    ]
+
+
+def _remove_watermarks(query: QueryText, streaming: bool) -> list[Edit]:
+    """Write ``CURRENT_WATERMARK(ts)`` as NULL of the type of ``ts``, which it is in a batch, as in Flink."""
+    calls = (i for i in range(len(query.tokens)) if query.word(i) == "CURRENT_WATERMARK" and query.word(i + 1) == "(")
+    edits = []
+    for i in calls:
+        if streaming:
+            raise UnsupportedSqlError(
+                "CURRENT_WATERMARK is not supported in a continuous query: Spark knows its watermark only where rows "
+                "are kept. Late rows need no filter: windows, and joins by a range of event times, drop them. To write "
+                "late rows elsewhere, compare ts with the time of the record, a column METADATA FROM 'timestamp'."
+            )
+        time = query.text[query.tokens[i + 1].end : query.tokens[query.closing(i + 1)].start]
+        edits.append(Edit(*query.span(range(i, query.closing(i + 1) + 1)), f"nullif({time}, {time})"))
+    return edits
 
 
 def _rewrite_limits(query: QueryText) -> list[Edit]:

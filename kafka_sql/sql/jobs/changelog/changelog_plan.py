@@ -13,6 +13,7 @@ from kafka_sql.errors import UnsupportedSqlError
 from kafka_sql.options.builtin_connectors import PRINT
 from kafka_sql.options.connector import CONNECTOR
 from kafka_sql.spark.catalyst import Catalyst, Plan, analyzed_plan, column_id
+from kafka_sql.spark.plan import Operator
 from kafka_sql.spark.plan_reader import read_plan
 from kafka_sql.spark.stream_support import has_distinct_sessions, supports_append_mode, supports_join
 from kafka_sql.sql.jobs.changelog.changelog_functions import changelog_functions
@@ -21,7 +22,12 @@ from kafka_sql.sql.jobs.changelog.plan_rewriter import PlanRewriter, Required
 from kafka_sql.sql.jobs.changelog.relation import CHANGE_FILTER_REASON, Mode, Relation
 from kafka_sql.sql.jobs.changelog.temporal_joins import find_needed_columns, has_temporal_join, reads_changes
 from kafka_sql.sql.jobs.changelog.upsert_operators import add_old_rows, drop_unchanged, materialize
-from kafka_sql.sql.jobs.checkpoints.fingerprint import Json, describe_materialization, describe_written_rows
+from kafka_sql.sql.jobs.checkpoints.fingerprint import (
+    Json,
+    describe_materialization,
+    describe_operators,
+    describe_written_rows,
+)
 from kafka_sql.sql.rewrite.changelog_functions import FROM_CHANGELOG
 from kafka_sql.state import DEDUPLICATE
 
@@ -105,7 +111,8 @@ def plan_changelog(
         or FROM_CHANGELOG in functions
         or has_updating_over(plan)
         or reads_changes(operators, [source.provider for source in changelogs])
-        or has_distinct_sessions(operators),
+        or has_distinct_sessions(operators)
+        or _compares_rows(sink, operators),
     )
     relation = rewriter.rewrite(plan, Required(old_rows=sink.retract_format is not None))
     relation = _fit_to_sink(rewriter, sink, rows, relation, changelogs)
@@ -133,6 +140,11 @@ def plan_changelog(
     return ChangelogQuery(_with_row_kind(catalyst, changed), relation.mode, True, uses_update_mode=True, states=states)
 
 
+def _compares_rows(sink: ChangelogSink, operators: Operator) -> bool:
+    """Return whether ON CONFLICT compares rows that are only inserted: an aggregate would return each change of one."""
+    return sink.accepts_changes and sink.conflict != DEDUPLICATE and not describe_operators(operators)
+
+
 def _with_row_kind(catalyst: Catalyst, relation: Relation) -> DataFrame:
     return catalyst.dataframe(catalyst.project([*relation.columns, relation.row_kind], relation.plan))
 
@@ -151,6 +163,8 @@ def _fit_to_sink(
     rewriter: PlanRewriter, sink: ChangelogSink, rows: DataFrame, relation: Relation, changelogs: Sequence[CatalogTable]
 ) -> Relation:
     """Return the rows as a table accepts them."""
+    if relation.is_insert_only and _compares_rows(sink, read_plan(rows)):
+        relation = rewriter.with_inserts(relation)
     if relation.is_insert_only or sink.discards_rows:
         return relation
     if not sink.accepts_changes:

@@ -31,6 +31,7 @@ from kafka_sql.spark.plan_reader import read_operator
 from kafka_sql.sql.jobs.changelog.aggregate_calls import has_distinct, is_linear
 from kafka_sql.sql.jobs.changelog.aggregate_functions import needs_arrival_order
 from kafka_sql.sql.jobs.changelog.changelog_functions import find_changelog_function, from_changelog, to_changelog
+from kafka_sql.sql.jobs.changelog.constant_rows import reads_constants, stream_constants
 from kafka_sql.sql.jobs.changelog.expand import expand_changes
 from kafka_sql.sql.jobs.changelog.join import join_changes, join_type_of, merge_filter
 from kafka_sql.sql.jobs.changelog.join_versions import join_versions
@@ -450,6 +451,10 @@ class PlanRewriter:
         row_kind, row_order = output(plan)[-2:]
         return Relation(plan, Mode.RETRACT, row_kind, row_order, states=relation.states)
 
+    def with_inserts(self, relation: Relation) -> Relation:
+        """Return rows that never change as changes."""
+        return self._with_row_kind(relation)
+
     def _with_order(self, relation: Relation) -> Relation:
         """Return changes with the column of their order."""
         if relation.row_order is not None:
@@ -461,8 +466,11 @@ class PlanRewriter:
     def _rewrite_join(self, plan: Plan, required: Required) -> Relation:
         sides = elements(plan.children())
         if not all(side.isStreaming() for side in sides):
-            return self._join_static(plan, [self.rewrite(side, required) for side in sides])
+            inputs = [self.rewrite(side, required) for side in sides]
+            if not self._is_updating or not reads_constants(plan, all(input.is_insert_only for input in inputs)):
+                return self._join_static(plan, inputs)
         inputs = [self.rewrite(side, self._with_old_rows(required)) for side in sides]
+        inputs = [i if i.plan.isStreaming() else Relation(stream_constants(self.catalyst, i.plan)) for i in inputs]
         if not self._is_updating and all(relation.is_insert_only for relation in inputs):
             return self._keep(plan, inputs)
         left, right = map(self._with_row_kind, inputs)

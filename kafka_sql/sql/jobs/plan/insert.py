@@ -241,9 +241,9 @@ def _check_is_updating(statement: Insert, table: str, is_updating: bool) -> None
     """Check that rows are compared by the key of the table, if ON CONFLICT requires it."""
     if statement.conflict in ("ERROR", "NOTHING") and not is_updating:
         raise UnsupportedSqlError(
-            f"INSERT INTO '{table}': ON CONFLICT DO {statement.conflict} is only for continuous queries whose rows are "
-            "updated or deleted, in a classic session. This query only inserts rows, which are not compared. Remove "
-            "the clause. To keep the first row of a key, filter the rows of the query with ROW_NUMBER() OVER "
+            f"INSERT INTO '{table}': ON CONFLICT DO {statement.conflict} is only for continuous queries in a classic "
+            "session, and rows of joins and windows that are only inserted are not compared. Remove the clause. To "
+            "keep the first row of a key, filter the rows of the query with ROW_NUMBER() OVER "
             "(PARTITION BY key ORDER BY time) = 1.",
             table=table,
         )

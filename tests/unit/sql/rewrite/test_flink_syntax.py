@@ -54,6 +54,24 @@ def test_state_hints_have_no_effect_in_a_batch() -> None:
         rewrite_flink_syntax(QueryText("SELECT /*+ STATE_TTL('a' = '1 d') */ a FROM a JOIN b"), streaming=True)
 
 
+def test_several_state_hints() -> None:
+    assert rewrite("SELECT /*+ STATE_TTL('a' = '1 d'), STATE_TTL('b' = '2 d') */ a FROM a") == "SELECT  a FROM a"
+
+
+def test_types_of_rows() -> None:
+    sql = "SELECT CAST(ROW(a, 'x') AS ROW<`b` ARRAY<ROW<c INT>>>), row(a), row FROM t LIMIT 1 OFFSET 1 ROW"
+    assert rewrite(sql) == (
+        "SELECT CAST(struct(a, 'x') AS STRUCT<`b` ARRAY<STRUCT<c INT>>>), row(a), row FROM t LIMIT 1 OFFSET 1"
+    )
+
+
+def test_watermarks_are_null_in_a_batch() -> None:
+    sql = "SELECT Current_Watermark(t.ts), current_watermark FROM t"
+    assert rewrite(sql) == "SELECT nullif(t.ts, t.ts), current_watermark FROM t"
+    with pytest.raises(UnsupportedSqlError, match="CURRENT_WATERMARK is not supported in a continuous query"):
+        rewrite_flink_syntax(QueryText(sql), streaming=True)
+
+
 def test_match_recognize() -> None:
     with pytest.raises(UnsupportedSqlError, match=r"MATCH_RECOGNIZE is not supported.* a JOIN of the table"):
         rewrite("SELECT * FROM t MATCH_RECOGNIZE (ORDER BY ts MEASURES A.a AS a PATTERN (A B) DEFINE A AS a = 1)")

@@ -36,6 +36,8 @@ QUERIES: Final = {
     "WHERE v > 60 OR EXISTS (SELECT 1 FROM b WHERE b.id = a.id)",
     "not in": "SELECT id FROM a WHERE k NOT IN (SELECT k FROM b WHERE k < 3)",
     "correlated scalar": "SELECT id, v FROM a WHERE v > (SELECT avg(v) FROM b WHERE b.k = a.k)",
+    "constants": "SELECT x, b.id, b.v FROM VALUES (1), (2), (7) AS t(x) "
+    "LEFT JOIN b ON b.k = x AND b.v BETWEEN x AND 60",
     "scalars": "SELECT id, v - (SELECT max(v) FROM b) AS d FROM a WHERE v < (SELECT max(v) FROM b)",
 }
 
