@@ -42,7 +42,7 @@ def render(value: Any) -> str:
         return f"0x{value.hex()}"
     if isinstance(value, str):
         return value or "''"
-    return json.dumps(value, ensure_ascii=False, default=str)
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, list) else str(value)
 
 
 def with_results(spark: SparkSession, rows: list[Difference]) -> list[Difference]:

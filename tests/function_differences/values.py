@@ -126,7 +126,7 @@ def same(flink: Any, spark: Any) -> bool:
         return isinstance(flink, list) and len(flink) == len(spark) and all(map(same, flink, spark))
     if isinstance(spark, (int, float, Decimal)):
         return isinstance(flink, str) and _same_number(flink, spark)
-    return bool(str(flink).removesuffix("Z") == str(spark))
+    return str(spark) in (flink, str(flink).removesuffix("Z"))
 
 
 def _same_number(flink: str, spark: float | Decimal) -> bool:
@@ -135,7 +135,7 @@ def _same_number(flink: str, spark: float | Decimal) -> bool:
             number = float(flink)
         except ValueError:
             return False
-        return (math.isnan(number) and math.isnan(spark)) or math.isclose(number, spark, rel_tol=1e-6)
+        return (math.isnan(number) and math.isnan(spark)) or math.isclose(number, spark, rel_tol=1e-5)
     try:
         return Decimal(flink) == spark
     except InvalidOperation:

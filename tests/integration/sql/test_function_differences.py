@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from kafka_sql.sql.function_differences import Difference, differences
-from tests.function_differences.__main__ import compare, create_views, with_results
+from tests.function_differences.__main__ import compare, create_views, render, with_results
+from tests.function_differences.compare import example_instead
 from tests.function_differences.flink import flink_lines
 from tests.function_differences.values import FLINK_VALUES
 
@@ -35,6 +36,14 @@ def rows() -> list[Difference]:
 
 def test_results_of_both_engines(session: Any) -> None:
     assert with_results(session, rows()) == rows()
+
+
+def test_expressions_with_flinks_results(session: Any) -> None:
+    for row in rows():
+        if instead := example_instead(row):
+            (value,) = session.sql(f"SELECT {instead}").collect()[0]
+            value = str(value).replace("inf", "Infinity") if isinstance(value, float) else value
+            assert render(value) == row.flink, row
 
 
 def test_a_sample_of_flinks_values_is_equal_to_a_fresh_run() -> None:
