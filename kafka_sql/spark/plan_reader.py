@@ -147,6 +147,8 @@ def _text(name: str, node: Json) -> str:
             return "NULL" if node.get("value") is None else str(node["value"])
         case "GetStructField":
             return str(node.get("name") or node["ordinal"])
+        case "SortOrder":
+            return "DESC" if "Descending" in json.dumps(node.get("direction")) else "ASC"
         case "ScalaUDF":
             return str(node.get("udfName") or "")
         case "AggregateExpression":
@@ -221,6 +223,7 @@ def _mark_event_times(operator: Operator, used: frozenset[int], returned: frozen
         columns=tuple(replace(_mark(c, used), is_event_time=c.id in returned) for c in operator.columns),
         keys=tuple(_mark(key, used) for key in operator.keys),
         condition=None if operator.condition is None else _mark(operator.condition, used),
+        others=tuple(_mark(other, used) for other in operator.others),
     )
 
 

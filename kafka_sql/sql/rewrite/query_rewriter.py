@@ -64,14 +64,14 @@ class ReadOptions:
         streaming: read all tables as streams (streaming runtime mode), including those in views; otherwise only the
             ones with the STREAM keyword.
         stream_reader: returns what reads a table as a stream; None for its data source.
-        joins_versions: whether operators of ``state`` run the query: event-time temporal joins of streams are possible
-            (``changelog.temporal_joins``), and sessions are merged (``changelog.session_windows``).
+        rewrites_plan: whether the plan of the query is rewritten before it starts (``jobs.changelog``), so that it may
+            have event-time temporal joins of streams, row numbers over streams, and sessions that are merged.
         watermarks: whether streams have the watermarks of their tables.
     """
 
     streaming: bool
     stream_reader: StreamReader | None = None
-    joins_versions: bool = False
+    rewrites_plan: bool = False
     watermarks: bool = True
 
 
@@ -170,7 +170,7 @@ class _QueryRewriter:
     def rewrite(self) -> QueryRewrite:
         """Return the query after all edits."""
         query, result, streaming = self.query, self.result, self.options.streaming
-        windows = rewrite_windows(query, streaming, self.options.joins_versions)
+        windows = rewrite_windows(query, streaming, self.options.rewrites_plan)
         changelogs = rewrite_changelog_functions(query, is_batch=not (streaming or self.is_view))
         relations = find_relations(query, [*windows.sources, *changelogs.sources])
         calls = {call.reference.start: call for call in find_calls(query, relations, streaming)}
@@ -198,7 +198,10 @@ class _QueryRewriter:
 
         for edit in rewrite_unnest(query, analyze):
             self.edits.append(edit)
-        row_numbers = list(rewrite_row_numbers(query, windows.blocks, streaming, analyze))
+        if self.options.rewrites_plan:
+            row_numbers = []
+        else:
+            row_numbers = list(rewrite_row_numbers(query, windows.blocks, streaming, analyze))
         if row_numbers:
             self.edits += [] if reads_kafka else proctime
             self.tables.add_functions()
@@ -318,7 +321,7 @@ class _QueryRewriter:
             self.result.has_lookup_join = True
             return None
         streaming = self.options.streaming or any(other.is_stream for other in self.references)
-        if streaming and not self.options.joins_versions:
+        if streaming and not self.options.rewrites_plan:
             name = ".".join(reference.name)
             raise UnsupportedSqlError(
                 f"Table '{name}': a continuous query with FOR SYSTEM_TIME AS OF an event time must be an INSERT INTO "

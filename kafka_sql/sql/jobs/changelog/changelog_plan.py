@@ -19,6 +19,7 @@ from kafka_sql.spark.stream_support import has_distinct_sessions, supports_appen
 from kafka_sql.sql.jobs.changelog.changelog_functions import changelog_functions
 from kafka_sql.sql.jobs.changelog.over_aggregate import has_updating_over
 from kafka_sql.sql.jobs.changelog.plan_rewriter import PlanRewriter, Required
+from kafka_sql.sql.jobs.changelog.rankings import find_rankings, has_updating_top_n
 from kafka_sql.sql.jobs.changelog.relation import CHANGE_FILTER_REASON, Mode, Relation
 from kafka_sql.sql.jobs.changelog.temporal_joins import find_needed_columns, has_temporal_join, reads_changes
 from kafka_sql.sql.jobs.changelog.upsert_operators import add_old_rows, drop_unchanged, materialize
@@ -88,7 +89,9 @@ def plan_changelog(
     plan = analyzed_plan(rows)
     changelogs = [source for source in sources if source.definition.reads_content]
     operators = read_plan(rows)
-    joins_streams, is_append = supports_join(rows), supports_append_mode(rows)
+    rankings = find_rankings(plan)
+    joins_streams = supports_join(rows)
+    is_append = supports_append_mode(rows) and not has_updating_top_n(operators, rankings)
     functions = changelog_functions(operators)
     has_changes = bool(changelogs or functions) or has_temporal_join(operators)
     if not (sink.accepts_changes or is_append or has_changes) and joins_streams:
@@ -107,9 +110,10 @@ def plan_changelog(
         {source.provider: source for source in sources},
         read_changes,
         dict(find_needed_columns(plan)),
+        rankings,
         not (is_append and joins_streams)
         or FROM_CHANGELOG in functions
-        or has_updating_over(plan)
+        or has_updating_over(plan, rankings)
         or reads_changes(operators, [source.provider for source in changelogs])
         or has_distinct_sessions(operators)
         or _compares_rows(sink, operators),
@@ -169,7 +173,7 @@ def _fit_to_sink(
         return relation
     if not sink.accepts_changes:
         scan = ", ".join(f"TableSourceScan(table=[{source.definition.name}])" for source in changelogs)
-        origin = f"node {scan} produces" if scan else "a join that is not INNER produces"
+        origin = f"node {scan} produces" if scan else "a Top-N, or a join that is not INNER, produces"
         raise UnsupportedSqlError(
             f"INSERT INTO '{sink.name}': Table sink '{sink.name}' doesn't support consuming update and delete changes, "
             f"which {origin}. Write into an 'upsert-kafka' table, a change data capture format, or a "

@@ -7,7 +7,7 @@ in Flink.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -116,12 +116,17 @@ def aggregate_over(
     return Relation(catalyst.project(items, analyzed_plan(result))), described
 
 
-def has_updating_over(plan: Plan) -> bool:
-    """Return whether a plan of rows that never change has an OVER window whose results change."""
-    order = elements(plan.orderSpec()) if class_name(plan) == "Window" else []
+def has_updating_over(plan: Plan, rankings: Container[frozenset[int]]) -> bool:
+    """Return whether a plan of rows that never change has an OVER window whose results change.
+
+    Args:
+        rankings: the windows that are a Top-N, by the ids of all columns.
+    """
+    is_over = class_name(plan) == "Window" and frozenset(map(column_id, output(plan))) not in rankings
+    order = elements(plan.orderSpec()) if is_over else []
     if order and (is_descending(order[0]) or not _is_time_attribute(plan.child(), order[0].child())):
         return True
-    return any(map(has_updating_over, elements(plan.children())))
+    return any(has_updating_over(child, rankings) for child in elements(plan.children()))
 
 
 def _is_time_attribute(plan: Plan, column: Node) -> bool:

@@ -36,6 +36,8 @@ from kafka_sql.sql.jobs.changelog.expand import expand_changes
 from kafka_sql.sql.jobs.changelog.join import join_changes, join_type_of, merge_filter
 from kafka_sql.sql.jobs.changelog.join_versions import join_versions
 from kafka_sql.sql.jobs.changelog.over_aggregate import aggregate_over
+from kafka_sql.sql.jobs.changelog.rank import TopN, rank_rows, read_window
+from kafka_sql.sql.jobs.changelog.rankings import Ranking, SortLimit, find_sort_limit
 from kafka_sql.sql.jobs.changelog.relation import (
     Mode,
     Relation,
@@ -123,6 +125,7 @@ class PlanRewriter:
         sources: Mapping[str, CatalogTable],
         read_changes: ReadChanges,
         needed_columns: Mapping[frozenset[int], frozenset[int] | None],
+        rankings: Mapping[frozenset[int], Ranking],
         is_updating: bool,
     ) -> None:
         """Prepare a rewrite.
@@ -131,12 +134,13 @@ class PlanRewriter:
             sink: the table that the query writes, for messages.
             sources: the Kafka tables that it reads as streams, by provider.
             needed_columns: for each join, by all its columns, those that the query uses; None for all.
+            rankings: the row numbers that are a Top-N, by all columns of their operator.
             is_updating: whether the query runs in Spark's update mode, in which Spark's joins of streams cannot run,
                 and windows return a row for each change. Otherwise, in append mode, all rows are final.
         """
         self.catalyst, self._sink, self._sources, self._read_changes = catalyst, sink, sources, read_changes
         self._is_updating = is_updating
-        self._needed_columns = needed_columns
+        self._needed_columns, self._rankings = needed_columns, rankings
         self._definitions: dict[int, Plan] = {}  # common table expressions (WITH)
 
     def rewrite(self, plan: Plan, required: Required = Required()) -> Relation:
@@ -166,6 +170,11 @@ class PlanRewriter:
             return self.rewrite(merged, required)
         if (keys := session_keys(plan)) is not None:
             return self._rewrite_sessions(plan, keys, required)
+        sort_limit = find_sort_limit(plan)
+        if sort_limit is not None:
+            return self._rewrite_sort_limit(sort_limit, required)
+        if name == "Window" and (ranking := self._rankings.get(frozenset(map(column_id, output(plan))))):
+            return self._rank(read_window(plan, self._read(plan), ranking), plan.child(), required)
         rewrite_inputs = {
             "Aggregate": self._rewrite_aggregate,
             "Distinct": self._rewrite_distinct,
@@ -380,6 +389,21 @@ class PlanRewriter:
 
     def _rewrite_sort(self, plan: Plan, required: Required) -> Relation:
         return sort_by_time(self.catalyst, plan, self.rewrite(plan.child(), required), self.unsupported)
+
+    def _rewrite_sort_limit(self, limit: SortLimit, required: Required) -> Relation:
+        sort = limit.sort
+        top_n = TopN([], elements(sort.order()), None, limit.ranking, self._read(sort))
+        relation = self._rank(top_n, sort.child(), required)
+        for project in limit.projects:
+            relation = self._rewrite_project(project, relation)
+        return relation
+
+    def _rank(self, top_n: TopN, child: Plan, required: Required) -> Relation:
+        relation = self.rewrite(child, self._with_old_rows(required))
+        if not relation.is_insert_only:
+            self.check_old_rows(relation)
+        ranked, described = rank_rows(self.catalyst, top_n, relation, required.old_rows, self.unsupported)
+        return replace(ranked, states=(*relation.states, described))
 
     def _rewrite_generate(self, plan: Plan, required: Required) -> Relation:
         is_top_n = _is_top_n(plan.generator())

@@ -180,6 +180,27 @@ def describe_sessions(rows: Operator, types: Mapping[int, str], keys: Sequence[s
     }
 
 
+def describe_rank(name: str, operator: Operator, orders: Sequence[str], limit: int, types: Mapping[int, str]) -> Json:
+    """Describe the operator that keeps the rows of a Top-N or a deduplication.
+
+    Args:
+        name: the operator's name in Flink.
+        operator: Spark's operator Window or Sort.
+        orders: the expressions of ORDER BY, as text.
+        limit: the last rank.
+        types: the types of the columns that are kept, by id.
+    """
+    inputs = operator.children
+    keys = [render(resolve(key, inputs)) for key in operator.others if key.name != "SortOrder"]
+    columns = [
+        f"{render(resolve(reference(column), inputs))} {types[column.id]}"
+        for column in inputs[0].output
+        if column.id is not None and column.id in types
+    ]
+    description: Json = {"operator": name, "keys": keys, "order": list(orders), "limit": limit, "columns": columns}
+    return description | {"filters": _describe_filters(operator)}
+
+
 def _describe_sides(
     left: tuple[Operator, Mapping[int, str]], right: tuple[Operator, Mapping[int, str]]
 ) -> dict[str, list[str]]:

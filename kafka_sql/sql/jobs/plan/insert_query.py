@@ -21,8 +21,8 @@ from kafka_sql.sql.rewrite.query_rewriter import QueryRewrite, ReadOptions, Stre
 
 def read_options(spark: SparkSession, stream_reader: StreamReader | None = None) -> ReadOptions:
     """Return how the query of an INSERT or of a CREATE TABLE ... AS reads its tables: as streams in streaming mode."""
-    joins_versions = not is_connect(spark) and stream_reader is None
-    return ReadOptions(settings.is_streaming(spark), stream_reader, joins_versions)
+    rewrites_plan = not is_connect(spark) and stream_reader is None
+    return ReadOptions(settings.is_streaming(spark), stream_reader, rewrites_plan)
 
 
 def read_query(tables: Tables, query: QueryText, options: ReadOptions) -> QueryRewrite:

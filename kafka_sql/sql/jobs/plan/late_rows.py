@@ -54,9 +54,22 @@ def needs_late_rows(rows: DataFrame, accepts_changes: bool) -> bool:
             if times and (not accepts_changes or any(is_window_time(time, operator.children) for time in times)):
                 return False
             drops_rows |= bool(times)
+        elif operator.name == "Window":  # closed windows, and first rows by event time, need the watermark
+            if _needs_watermark(operator):
+                return False
         elif operator.name not in _STATELESS_OR_UPDATING and not operator.name.startswith(STREAM):
             return False  # LIMIT, for example
     return drops_rows and not _has_time_condition(operators)
+
+
+def _needs_watermark(window: Operator) -> bool:
+    """Return whether a window function is over a window, or in the ascending order of an event time."""
+    parts = ((part, expression.text) for expression in window.others for part in expression.walk())
+    return any(
+        part.name == ATTRIBUTE
+        and ((part.is_event_time and direction != "DESC") or is_window_time(part, window.children))
+        for part, direction in parts
+    )
 
 
 def _has_time_condition(operators: Sequence[Operator]) -> bool:

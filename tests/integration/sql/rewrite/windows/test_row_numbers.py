@@ -7,10 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import pytest
-from pyspark import __version__ as spark_version
 
-from kafka_sql.errors import UnsupportedSqlError
-from tests.spark_versions import needs_top_n
 from tests.topics import Topics
 
 pytestmark = pytest.mark.integration
@@ -68,8 +65,6 @@ def jobs(spark: Any, streaming: Any, topics: Topics) -> Iterator[Jobs]:
     ids=["last row, first seen", "first row, last seen"],
 )
 def test_deduplication(jobs: Jobs, streaming: Any, names: Sequence[str]) -> None:
-    if spark_version < "4.2":  # Top-N and first rows are rejected
-        names = [name for name in names if name.startswith("last")]
     key = "k STRING, x INT, PRIMARY KEY (k) NOT ENFORCED"
     streaming("CREATE TEMPORARY VIEW seen AS SELECT *, current_timestamp() AS proctime FROM clicks WHERE x < 100")
     for name, order in [
@@ -95,7 +90,7 @@ def test_deduplication(jobs: Jobs, streaming: Any, names: Sequence[str]) -> None
         ("a", 5, "08:00:01"), ("b", 6, "08:00:00"), ("b", 7, "07:00:00"), ("a", 100, "09:00:00"), ("c", 8, "08:00:00")
     )
     expected = {
-        "first_row": [("a", 1), ("b", 7), ("c", 8)],
+        "first_row": [("a", 1), ("b", 4)],  # the other rows are behind the watermark
         "last_row": [("a", 5), ("b", 3), ("c", 8)],
         "first_seen": [("a", 1), ("b", 3), ("c", 8)],
         "last_seen": [("a", 5), ("b", 7), ("c", 8)],
@@ -116,7 +111,6 @@ def test_of_equal_rows_the_first_is_first(jobs: Jobs) -> None:
 
 
 @pytest.mark.long
-@needs_top_n
 def test_top_n_with_its_rank(jobs: Jobs) -> None:
     rows = "SELECT *, ROW_NUMBER() OVER (PARTITION BY k ORDER BY x DESC) AS rank FROM clicks"
     query = f"SELECT k, rank, x FROM ({rows}) WHERE rank <= 2"
@@ -125,12 +119,12 @@ def test_top_n_with_its_rank(jobs: Jobs) -> None:
     assert jobs.content("top") == [("a", 1, 1), ("b", 1, 1)]
     jobs.send(("a", 5, "08:00:00"), ("a", 3, "08:00:00"), ("a", 2, "08:00:00"))
     assert jobs.content("top") == [("a", 1, 5), ("a", 2, 3), ("b", 1, 1)]
-    with pytest.raises(UnsupportedSqlError, match=r"PRIMARY KEY \(k, x\) does not.* PARTITION BY and the row number"):
-        jobs.start("by_value", "k STRING, x INT, PRIMARY KEY (k, x) NOT ENFORCED", query.replace(" rank,", ""))
+    jobs.start("by_value", "k STRING, x INT, PRIMARY KEY (k, x) NOT ENFORCED", query.replace(" rank,", ""))
+    jobs.send(("a", 4, "08:00:00"))
+    assert jobs.content("by_value") == [("a", 4), ("a", 5), ("b", 1)]
 
 
 @pytest.mark.parametrize("name", [pytest.param("rows_of_windows", marks=pytest.mark.long), "sums_of_windows"])
-@needs_top_n
 def test_top_n_of_windows_is_final(jobs: Jobs, name: str) -> None:
     windows = "TUMBLE(TABLE clicks, DESCRIPTOR(ts), INTERVAL '10' MINUTES)"
     sums = f"SELECT window_start, window_end, k, sum(x) AS x FROM {windows} GROUP BY window_start, window_end, k"
@@ -139,6 +133,8 @@ def test_top_n_of_windows_is_final(jobs: Jobs, name: str) -> None:
     rows = f"SELECT *, ROW_NUMBER() OVER ({over}) AS rn FROM {source}"
     columns = "start TIMESTAMP(3), k STRING, x BIGINT, rn BIGINT"
     jobs.start(name, columns, f"SELECT window_start, k, x, rn FROM ({rows}) WHERE rn <= 2", upsert=False)
+    rows = f"SELECT k, ROW_NUMBER() OVER ({over}) AS rn FROM (SELECT window_start AS s, * FROM {source})"
+    jobs.start("keys", "k STRING", f"SELECT k FROM ({rows}) WHERE rn <= 2", upsert=False)
     jobs.send(
         ("a", 1, "08:00:00"), ("a", 4, "08:01:00"), ("b", 3, "08:02:00"), ("c", 2, "08:03:00"), ("a", 1, "08:10:00")
     )
@@ -146,6 +142,24 @@ def test_top_n_of_windows_is_final(jobs: Jobs, name: str) -> None:
     jobs.send(("b", 2, "08:10:02"))
     found = [(f"{start:%H:%M}", *row) for start, *row in jobs.content(name)]
     assert found == [("08:00", "a", 4 if name == "rows_of_windows" else 5, 1), ("08:00", "b", 3, 2)]
+    assert jobs.content("keys") == [("a",), ("b",)]
+
+
+def test_top_n_of_sums_of_changes(jobs: Jobs) -> None:
+    sums = "SELECT k, sum(x) AS total, count(*) AS n FROM clicks GROUP BY k"
+    rows = f"SELECT k, total, ROW_NUMBER() OVER (ORDER BY total DESC, n) AS rn FROM ({sums})"
+    columns = "rn INT, k STRING, total BIGINT, PRIMARY KEY (rn) NOT ENFORCED"
+    jobs.start("ranked", columns, f"WITH r AS ({rows}) SELECT rn, k, total FROM r WHERE rn BETWEEN 2 AND 3")
+    limited = f"SELECT k, total FROM ({sums}) ORDER BY total DESC, n LIMIT 2 OFFSET 1"
+    jobs.start("limited", "k STRING, total BIGINT, PRIMARY KEY (k) NOT ENFORCED", limited)
+    jobs.send(("a", 5, "08:00:00"), ("b", 4, "08:00:00"), ("c", 3, "08:00:00"), ("d", 1, "08:00:00"))
+    assert jobs.content("ranked") == [(2, "b", 4), (3, "c", 3)]
+    assert jobs.content("limited") == [("b", 4), ("c", 3)]
+    jobs.send(("d", 8, "08:00:00"), ("a", -3, "08:00:00"))
+    assert jobs.content("ranked") == [(2, "b", 4), (3, "c", 3)]
+    jobs.send(("c", 3, "08:00:00"), ("a", 4, "08:00:00"))
+    assert jobs.content("ranked") == [(2, "a", 6), (3, "c", 6)]
+    assert jobs.content("limited") == [("a", 6), ("c", 6)]
 
 
 @pytest.mark.long
