@@ -40,7 +40,7 @@ import org.apache.flink.types.Row;
 
 /** Prints the test programs in a jar of Flink, its argument, as a JSON array that is sorted by class and name. */
 public final class FlinkPrograms {
-    private static final Pattern COLUMN = Pattern.compile("`?([\\w$]+)`?\\s+(.*?)(\\s+PRIMARY KEY NOT ENFORCED)?", Pattern.DOTALL);
+    private static final Pattern COLUMN = Pattern.compile("`?([\\w$]+)`?\\s+(.*?)(\\s+PRIMARY KEY NOT ENFORCED)?", Pattern.DOTALL | Pattern.CASE_INSENSITIVE);
     private static final Pattern PROGRAMS = Pattern.compile(".*(Programs|SemanticTests?)\\.class");
 
     private FlinkPrograms() {}
