@@ -47,7 +47,7 @@ def flink_calls(files: Iterable[Path] = FLINK_VALUES) -> list[Call]:
         for line in file.read_text().splitlines():
             table, time_zone, expression, _, values = line.split("\t")
             if time_zone in ("any", "UTC", "invalid"):
-                results = [Error(v["error"]) if isinstance(v, dict) and "error" in v else v for v in json.loads(values)]
+                results = [Error(str(v)) if isinstance(v, dict) else v for v in json.loads(values)]
                 calls.setdefault((table, expression), Call(table, expression, results))
     return list(calls.values())
 
