@@ -1,8 +1,8 @@
 """Stateful operators over streams of changes that Spark does not have.
 
 These are Flink's ChangelogNormalize, GroupAggregate with retraction, WindowAggregate, the window function SESSION,
-OverAggregate, Rank, Deduplicate, SinkUpsertMaterializer and TemporalJoin. They are StatefulProcessors in Java
-(``Dataset.transformWithState``), whose state is in Spark's RocksDB state store.
+OverAggregate, TemporalSort, Rank, Deduplicate, SinkUpsertMaterializer and TemporalJoin. They are StatefulProcessors in
+Java (``Dataset.transformWithState``), whose state is in Spark's RocksDB state store.
 """
 
 from kafka_sql.state.operators import (

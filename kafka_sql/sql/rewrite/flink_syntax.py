@@ -13,8 +13,10 @@ from kafka_sql.sql.recognize.query_text import QueryText
 from kafka_sql.sql.rewrite.edits import Edit, Template
 
 MAY_HAVE_FLINK_SYNTAX: Final = re.compile(
-    r"\$|\b(?:VARCHAR|ROW|OFFSET|FETCH|MATCH_RECOGNIZE|CURRENT_WATERMARK|STATE_TTL)\b|\bCOLLECT\s*\(", re.IGNORECASE
+    r"\$|\b(?:VARCHAR|ROW|OFFSET|FETCH|INTERVAL|MATCH_RECOGNIZE|CURRENT_WATERMARK|PRECEDING|STATE_TTL)\b|\bCOLLECT\s*\(",
+    re.IGNORECASE,
 )
+_UNITS: Final = ("YEAR", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND")
 _TTL: Final = r"STATE_TTL\s*\((?:[^()']|'[^']*')*\)"
 _STATE_HINT: Final = re.compile(rf"/\*\+\s*{_TTL}(?:\s*,\s*{_TTL})*\s*\*/", re.IGNORECASE)
 _FETCH: Final = r"FETCH (?:FIRST|NEXT) (?:(?P<limit>\d+) )?ROWS? ONLY"
@@ -40,6 +42,8 @@ def rewrite_flink_syntax(query: QueryText, streaming: bool) -> list[Edit]:
         *_remove_watermarks(query, streaming),
         *_rewrite_limits(query),
         *_rewrite_collect(query),
+        *_rewrite_frames(query),
+        *_remove_precisions(query),
         *_remove_state_hints(query, streaming),
     ]
 
@@ -121,6 +125,25 @@ def _rewrite_limits(query: QueryText) -> list[Edit]:
             clause = range(i, i + len(match[0].split()))
             edits.append(Edit(*query.span(clause), f"{limit} {offset}".strip()))
     return edits
+
+
+def _rewrite_frames(query: QueryText) -> Iterator[Edit]:
+    """Yield the edits that write ``CAST(n AS BIGINT) PRECEDING`` as ``n PRECEDING``: Spark's bounds are INT."""
+    for i in range(len(query.tokens)):
+        words = [query.word(index) for index in range(i + 3, i + 7)]
+        if query.word(i) == "CAST" and words == ["AS", "BIGINT", ")", "PRECEDING"]:
+            yield Edit(*query.span(range(i, i + 6)), query.tokens[i + 2].text)
+
+
+def _remove_precisions(query: QueryText) -> Iterator[Edit]:
+    """Yield the edits that remove the precisions of ``INTERVAL '...' DAY(1) TO SECOND(3)``, unknown in Spark."""
+    for i in range(len(query.tokens)):
+        if query.word(i) != "INTERVAL":
+            continue
+        for start in (i + 3, i + 5, i + 8):  # of the first unit, of the second one, and of the second one after a first
+            is_unit = query.word(start - 1) in _UNITS and query.word(start) == "("
+            if is_unit and (start == i + 3 or query.word(start - 2) == "TO"):
+                yield Edit(*query.span(range(start, query.closing(start) + 1)), "")
 
 
 def _rewrite_collect(query: QueryText) -> Iterator[Edit]:

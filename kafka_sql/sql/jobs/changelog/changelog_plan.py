@@ -173,7 +173,8 @@ def _fit_to_sink(
         return relation
     if not sink.accepts_changes:
         scan = ", ".join(f"TableSourceScan(table=[{source.definition.name}])" for source in changelogs)
-        origin = f"node {scan} produces" if scan else "a Top-N, or a join that is not INNER, produces"
+        operator = relation.states[-1]["operator"] if relation.states else "Aggregate"
+        origin = f"node {scan or operator} produces"
         raise UnsupportedSqlError(
             f"INSERT INTO '{sink.name}': Table sink '{sink.name}' doesn't support consuming update and delete changes, "
             f"which {origin}. Write into an 'upsert-kafka' table, a change data capture format, or a "

@@ -78,7 +78,7 @@ def aggregate_over(
     items = elements(plan.windowExpressions())
     if not order:
         raise unsupported(
-            f"{show(items[0].child())} without ORDER BY",
+            f"{show_call(items[0])} without ORDER BY",
             "a stream has no last row. Add ORDER BY with a time attribute or another column",
         )
     used = all_references([*items, *partition, *order])
@@ -98,7 +98,11 @@ def aggregate_over(
     calls = [_replace(catalyst, call, rows) for call in calls]
     for call, item in zip(calls, items, strict=True):
         if not state.is_over_function(rows.frame, call.function):
-            raise unsupported(f"the function {show(item.child())}", "OVER cannot compute it in a stream. Remove it")
+            raise unsupported(
+                f"the function {show_call(item)}",
+                "only aggregate functions with accumulators, LAG and the functions of ranks are computed in a stream. "
+                "Remove it, or run a batch query",
+            )
     orders = [catalyst.replace(item, rows.replacements) for item in order]
     described = describe_over(read_operator(plan.child()), [*map(show, partition)], [*map(show, order)], _texts(items))
     if by_processing_time:
@@ -153,7 +157,9 @@ def is_processing_time(plan: Plan, column: Node) -> bool:
 def keeps_rows(plan: Operator) -> bool:
     """Return whether an operator of a plan returns rows with an event time that the watermark has passed."""
     return any(
-        operator.is_streaming and (operator.name in _STATEFUL or operator.joins_streams()) for operator in plan.walk()
+        operator.is_streaming
+        and (operator.name in _STATEFUL or operator.joins_streams() or "WithState" in operator.name)
+        for operator in plan.walk()
     )
 
 
@@ -193,7 +199,7 @@ def _read_call(item: Node, by_time: bool, unsupported: MakeError) -> OverCall:
     is_lag = name == "Lag"
     is_forward = class_name(frame.upper()) != "CurrentRow$" and not is_lag
     if name in _OF_ALL_ROWS or is_forward or (is_lag and int(frame.upper().eval(None)) > 0):
-        what = f"{_OF_ALL_ROWS[name]}()" if name in _OF_ALL_ROWS else f"the frame of {show(call)}"
+        what = f"{_OF_ALL_ROWS[name]}()" if name in _OF_ALL_ROWS else f"the frame of {show_call(item)}"
         raise unsupported(
             f"{what} in a stream",
             "its result depends on rows after the current one, which may not have arrived. Use LAG, RANK, DENSE_RANK, "
@@ -209,7 +215,7 @@ def _read_call(item: Node, by_time: bool, unsupported: MakeError) -> OverCall:
         return OverCall(function, condition, is_rows, 0)
     if not is_rows and not (by_time and str(lower.dataType().typeName()).startswith("interval")):
         raise unsupported(
-            f"the frame of {show(call)}",
+            f"the frame of {show_call(item)}",
             "Non-time attribute sort is not supported for bounded OVER window. Use ROWS, UNBOUNDED PRECEDING, or an "
             "interval of days to seconds before a time attribute",
         )
@@ -219,6 +225,11 @@ def _read_call(item: Node, by_time: bool, unsupported: MakeError) -> OverCall:
 def _replace(catalyst: Catalyst, call: OverCall, rows: Rows) -> OverCall:
     condition = None if call.filter is None else catalyst.replace(call.filter, rows.replacements)
     return replace(call, function=catalyst.replace(call.function, rows.replacements), filter=condition)
+
+
+def show_call(item: Node) -> str:
+    """Return the function of an item of a window as text, for messages."""
+    return f"{show(item.child().windowFunction())} OVER (...)"
 
 
 def _texts(items: Sequence[Node]) -> list[str]:

@@ -43,8 +43,9 @@ def sort_by_time(catalyst: Catalyst, plan: Plan, relation: Relation, unsupported
     is_ascending = len(order) == 1 and not is_descending(order[0])
     if relation.is_insert_only and is_ascending and is_processing_time(plan.child(), order[0].child()):
         return relation  # the order of arrival
+    columns = ", ".join(show(item.child()) + " DESC" * is_descending(item) for item in order)
     raise unsupported(
-        f"ORDER BY {', '.join(map(show, order))} in a continuous query",
+        f"ORDER BY {columns} in a continuous query",
         "a stream has no last row: Sort on a non-time-attribute field is not supported. Order by the column of the "
         "WATERMARK or by PROCTIME() first, ascending; add LIMIT for a Top-N; or sort the rows when the table is read",
     )

@@ -48,6 +48,22 @@ def test_limits(sql: str, expected: str) -> None:
     assert rewrite(f"SELECT a FROM t {sql}") == f"SELECT a FROM t {expected}"
 
 
+@pytest.mark.parametrize(
+    ("sql", "expected"),
+    [
+        ("ROWS BETWEEN CAST(2 AS BIGINT) PRECEDING AND CURRENT ROW", "ROWS BETWEEN 2 PRECEDING AND CURRENT ROW"),
+        (
+            "RANGE BETWEEN INTERVAL '0 1' DAY(1) TO SECOND(3) PRECEDING",
+            "RANGE BETWEEN INTERVAL '0 1' DAY TO SECOND PRECEDING",
+        ),
+        ("INTERVAL '1' SECOND(3), CAST(2 AS BIGINT) preceding_", "INTERVAL '1' SECOND, CAST(2 AS BIGINT) preceding_"),
+        ("INTERVAL '1' DAY TO HOUR, INTERVAL", "INTERVAL '1' DAY TO HOUR, INTERVAL"),
+    ],
+)
+def test_frames_and_intervals(sql: str, expected: str) -> None:
+    assert rewrite(f"SELECT {sql}") == f"SELECT {expected}"
+
+
 def test_state_hints_have_no_effect_in_a_batch() -> None:
     assert rewrite("SELECT /*+ state_ttl('a' = '1 d', 'b' = '(2) d') */ a FROM a JOIN b") == "SELECT  a FROM a JOIN b"
     with pytest.raises(UnsupportedSqlError, match=r"Hint STATE_TTL is not supported.* declare a WATERMARK"):
