@@ -15,7 +15,7 @@ NAME: Final = "kafka_sql_one_row"
 _SCHEMA: Final = "is_read BOOLEAN"
 
 
-class _Reader(DataSourceStreamReader):  # type: ignore[misc]
+class _Reader(DataSourceStreamReader):
     """Reads the row in the first micro-batch. The offset is the number of rows."""
 
     def initialOffset(self) -> dict[str, int]:
