@@ -39,6 +39,7 @@ _FUNCTIONS: list[tuple[str, str, bool, str, Callable[[Values], Any]]] = [
         "string",
         lambda values: "|".join(v for (v,) in values) if values else None,
     ),
+    ("array", "IF(s IS NULL, NULL, struct(s))", True, "array<string>", lambda values: [v for (v,) in values]),
     ("first", "struct(n)", False, "bigint", lambda values: values[0][0] if values else None),
     ("var_pop", "d", False, "double", lambda values: statistics.pvariance(values) if values else None),
     ("var_samp", "d", False, "double", lambda values: statistics.variance(values) if len(values) > 1 else None),
@@ -66,7 +67,7 @@ def _arguments(row: Row) -> list[Any]:
     """Return the argument of each function; None if the row does not count."""
     s, d, pair = row["s"], row["d"], None if row["n"] is None else (row["n"], row["k"])
     text = None if s is None else (s,)
-    return [(s,), (s,), text, text, (row["n"],), d, d, d, d, pair, pair]
+    return [(s,), (s,), text, text, text, (row["n"],), d, d, d, d, pair, pair]
 
 
 def _history(rng: random.Random, length: int) -> list[Change]:
@@ -80,6 +81,20 @@ def _history(rng: random.Random, length: int) -> list[Change]:
         else:
             changes.append(("-D", rows.pop(rng.randrange(len(rows)))))
     return changes + [("-D", row) for row in rows]
+
+
+def _apply(values: list[list[Any]], value: Any, kind: str, is_distinct: bool) -> None:
+    """Add a value, or remove the oldest of equal ones. With DISTINCT, a value stays until its last row is removed."""
+    equal = next((pair for pair in values if pair[0] == value), None)
+    if kind == "-D":
+        assert equal is not None
+        equal[1] -= 1
+        if equal[1] == 0:
+            values.remove(equal)
+    elif equal is not None and is_distinct:
+        equal[1] += 1
+    else:
+        values.append([value, 1])
 
 
 def _rounded(groups: dict[int, tuple[Any, ...]]) -> dict[int, list[Any]]:
@@ -100,16 +115,19 @@ def test_functions_retract_rows(spark: SparkSession, tmp_path: Path) -> None:
     for number, batch in enumerate(batches):
         for kind, row in batch:
             group = groups.setdefault(row["h"], [[] for _ in range(len(_FUNCTIONS) + 1)])
-            for values, argument in zip(group, [*_arguments(row), ()], strict=True):
+            for i, argument in enumerate([*_arguments(row), ()]):
                 if argument is not None:
-                    values.append(argument) if kind == "+I" else values.remove(argument)
+                    _apply(group[i], argument, kind, is_distinct=i < len(_FUNCTIONS) and _FUNCTIONS[i][2])
         for h, *results, kind in output[number]:
             if kind in ("-U", "-D"):
                 assert actual.pop(h) == tuple(results)
             else:
                 actual[h] = tuple(results)
         expected = {
-            h: tuple(function(values) for (*_, function), values in zip(_FUNCTIONS, group[:-1], strict=True))
+            h: tuple(
+                function([value for value, _ in values])
+                for (*_, function), values in zip(_FUNCTIONS, group[:-1], strict=True)
+            )
             for h, group in groups.items()
             if group[-1]
         }

@@ -107,6 +107,7 @@ def to_retractable(catalyst: Catalyst, call: Node, unsupported: MakeError) -> Re
             call_name = _ORDERED[name]
             is_distinct |= name == "CollectSet"
             return of(call_name, F.struct(value), *is_kept, separator=separator)
+    text = f"{function.prettyName()}{text[text.index('(') :]}"
     raise unsupported(
         f"the aggregate function {text} over changes, or into a table that needs the old results,", _ADVICE
     )

@@ -1,5 +1,6 @@
 package io.github.kafkasql.state;
 
+import java.util.Arrays;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.util.GenericArrayData;
 import org.apache.spark.sql.types.DataType;
@@ -57,13 +58,14 @@ final class OrderedCall extends AggregateCall {
 
     @Override
     Object result(OrderedValues values) {
-        return switch (function) {
-            case "first" -> values.isEmpty() ? null : value(values.first());
-            case "last" -> values.isEmpty() ? null : value(values.last());
-            case "array" -> new GenericArrayData(values.all().stream().map(this::value).toArray());
-            default -> values.isEmpty() ? null : UTF8String.concatWs(
-                UTF8String.fromBytes(separator), values.all().stream().map(this::value).toArray(UTF8String[]::new));
-        };
+        if (function.equals("first") || function.equals("last")) {
+            byte[] value = function.equals("first") ? values.first() : values.last();
+            return value == null ? null : value(value);
+        }
+        Object[] all = values.all().stream().map(this::value).toArray();
+        if (function.equals("array")) return new GenericArrayData(all);
+        return all.length == 0 ? null : UTF8String.concatWs(
+            UTF8String.fromBytes(separator), Arrays.copyOf(all, all.length, UTF8String[].class));
     }
 
     /** The value in a row with a struct, or NULL. */

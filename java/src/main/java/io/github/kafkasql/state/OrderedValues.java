@@ -102,7 +102,7 @@ final class OrderedValues {
             return;
         }
         Node equal = read(place.last());
-        write(place.last(), new Node(equal.previous(), equal.next(), number, value));
+        if (equal != null) write(place.last(), new Node(equal.previous(), equal.next(), number, value));
         places.updateValue(value, new Place(place.first(), number).pack());
     }
 
@@ -117,12 +117,17 @@ final class OrderedValues {
             return;
         }
         Node node = read(place.first());
+        if (node == null) { // its time to live has passed
+            places.removeKey(value);
+            return;
+        }
         if (node.previous() == 0) first = node.next();
         else link(node.previous(), node.next());
         if (node.next() == 0) last = node.previous();
         else {
             Node after = read(node.next());
-            write(node.next(), new Node(node.previous(), after.next(), after.nextEqual(), after.value()));
+            if (after != null)
+                write(node.next(), new Node(node.previous(), after.next(), after.nextEqual(), after.value()));
         }
         nodes.removeKey(bytes(place.first()));
         if (node.nextEqual() == 0) places.removeKey(value);
@@ -132,25 +137,29 @@ final class OrderedValues {
     /** Let a value be followed by another one. */
     private void link(long number, long next) {
         Node node = read(number);
-        write(number, new Node(node.previous(), next, node.nextEqual(), node.value()));
+        if (node != null) write(number, new Node(node.previous(), next, node.nextEqual(), node.value()));
     }
 
-    boolean isEmpty() {
-        return first == 0;
-    }
-
+    /** The first value; null for none. */
     byte[] first() {
-        return read(first).value();
+        return value(first);
     }
 
+    /** The last value; null for none. */
     byte[] last() {
-        return read(last).value();
+        return value(last);
+    }
+
+    private byte[] value(long number) {
+        Node node = number == 0 ? null : read(number);
+        return node == null ? null : node.value();
     }
 
     List<byte[]> all() {
         List<byte[]> values = new ArrayList<>();
         for (long number = first; number != 0; ) {
             Node node = read(number);
+            if (node == null) break;
             values.add(node.value());
             number = node.next();
         }
@@ -164,8 +173,10 @@ final class OrderedValues {
         return new Place(buffer.getLong(), buffer.getLong());
     }
 
+    /** A node; null if its time to live has passed. */
     private Node read(long number) {
-        return Node.unpack(nodes.getValue(bytes(number)));
+        byte[] packed = nodes.getValue(bytes(number));
+        return packed == null ? null : Node.unpack(packed);
     }
 
     private void write(long number, Node node) {
