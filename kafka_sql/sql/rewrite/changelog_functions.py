@@ -61,15 +61,16 @@ def read_mark(alias: str) -> ChangelogFunction | None:
     return ChangelogFunction(*json.loads(alias.removeprefix(_MARK))) if alias.startswith(_MARK) else None
 
 
-def rewrite_changelog_functions(query: QueryText, is_batch: bool) -> ChangelogFunctions:
+def rewrite_changelog_functions(query: QueryText, has_changes: bool, streaming: bool) -> ChangelogFunctions:
     """Return the edits that write the calls as subqueries.
 
     Args:
-        is_batch: whether no table is read as a stream.
+        has_changes: whether the operators of ``changelog`` run the query.
+        streaming: whether tables are read as streams, also without the keyword STREAM.
 
     Raises:
         SqlSyntaxError, StatementError: Flink would reject a call.
-        UnsupportedSqlError: a batch query, or an argument that is not supported.
+        UnsupportedSqlError: the query has no changes, or an argument is not supported.
     """
     if not MAY_HAVE_CHANGELOG_FUNCTIONS.search(query.text):
         return ChangelogFunctions()
@@ -79,7 +80,7 @@ def rewrite_changelog_functions(query: QueryText, is_batch: bool) -> ChangelogFu
         if query.word(index) in (TO_CHANGELOG, FROM_CHANGELOG) and query.word(index + 1) == "(":
             call = range(index, query.closing(index + 1) + 1)
             function, source = _parse_call(query, call)
-            if is_batch and not any(query.word(i) == "STREAM" for i in source):
+            if not (has_changes and (streaming or any(query.word(i) == "STREAM" for i in source))):
                 raise UnsupportedSqlError(_only_streams(function.name))
             sources.append(source)
             edits += _write_subquery(query, call, source, function)
@@ -88,9 +89,10 @@ def rewrite_changelog_functions(query: QueryText, is_batch: bool) -> ChangelogFu
 
 def _only_streams(name: str) -> str:
     return (
-        f"{name} is only supported in a continuous INSERT INTO: a batch query reads the current rows, which have no "
-        "row kinds. SET 'execution.runtime-mode' = 'streaming' and write INSERT INTO; or declare a column METADATA "
-        "FROM 'row-kind' in the table, with which a batch query reads its changes."
+        f"{name} is only supported in a continuous INSERT INTO, in a classic session and outside of real-time mode: "
+        "other queries read the current rows, which have no row kinds. SET 'execution.runtime-mode' = 'streaming' and "
+        "write INSERT INTO; or declare a column METADATA FROM 'row-kind' in the table, with which any query reads its "
+        "changes."
     )
 
 

@@ -171,7 +171,8 @@ class _QueryRewriter:
         """Return the query after all edits."""
         query, result, streaming = self.query, self.result, self.options.streaming
         windows = rewrite_windows(query, streaming, self.options.rewrites_plan)
-        changelogs = rewrite_changelog_functions(query, is_batch=not (streaming or self.is_view))
+        has_changes = self.is_view or self.options.rewrites_plan
+        changelogs = rewrite_changelog_functions(query, has_changes, streaming or self.is_view)
         relations = find_relations(query, [*windows.sources, *changelogs.sources])
         calls = {call.reference.start: call for call in find_calls(query, relations, streaming)}
         for relation in relations:

@@ -16,7 +16,7 @@ _ALL = {"+I": "INSERT", "-U": "UPDATE_BEFORE", "+U": "UPDATE_AFTER", "-D": "DELE
 
 def rewrite(sql: str) -> tuple[str, ChangelogFunction | None]:
     """Return a query without the condition and the mark, and the call that the mark describes."""
-    text = apply_edits(sql, rewrite_changelog_functions(QueryText(sql), is_batch=False).edits)
+    text = apply_edits(sql, rewrite_changelog_functions(QueryText(sql), has_changes=True, streaming=True).edits)
     match = re.search(r" WHERE CAST\(raise_error.*?AS BOOLEAN\)\) AS `(__changelog [^`]*)`", text)
     assert match is not None, text
     return text.replace(match[0], " ...)"), read_mark(match[1])
@@ -69,7 +69,8 @@ def test_updates_need_their_old_rows() -> None:
         rewrite("SELECT * FROM FROM_CHANGELOG(input => TABLE t, op_mapping => MAP['u', 'UPDATE_AFTER'])")
 
 
-def test_batch_queries_are_refused() -> None:
+@pytest.mark.parametrize(("has_changes", "streaming"), [(True, False), (False, True)])
+def test_queries_without_changes_are_refused(has_changes: bool, streaming: bool) -> None:
     query = QueryText("SELECT * FROM TO_CHANGELOG(input => TABLE t)")
     with pytest.raises(UnsupportedSqlError, match="only supported in a continuous INSERT INTO"):
-        rewrite_changelog_functions(query, is_batch=True)
+        rewrite_changelog_functions(query, has_changes, streaming)
