@@ -10,7 +10,6 @@ import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
 import scala.Tuple2;
 import scala.collection.Iterator;
-import scala.jdk.javaapi.CollectionConverters;
 
 /** A change of a row: its kind, its place among the changes of a key, and the row as bytes of {@link RowPacker}. */
 record Change(RowKind kind, long order, byte[] row) implements Comparable<Change> {
@@ -43,11 +42,6 @@ record Change(RowKind kind, long order, byte[] row) implements Comparable<Change
         while (rows.hasNext()) changes.add(read(rows.next()._1()));
         if (changes.size() > 1) Collections.sort(changes);
         return changes;
-    }
-
-    /** Read the changes of one key one by one, in any order. */
-    static Iterable<Change> readEach(Iterator<Tuple2<byte[], byte[]>> rows) {
-        return () -> CollectionConverters.asJava(rows.map(row -> read(row._1())));
     }
 
     boolean isRetraction() {

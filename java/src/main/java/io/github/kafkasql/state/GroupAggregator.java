@@ -150,24 +150,34 @@ class GroupAggregator extends Operator {
         long rows = before;
         Map<Integer, Map<ByteBuffer, Long>> differences = new HashMap<>(); // of the counts, by argument and value
         for (int argument : counts.keySet()) differences.put(argument, new HashMap<>());
-        for (Change change : orders.isEmpty() ? Change.readEach(input) : Change.readAll(input)) {
-            int sign = change.isRetraction() ? -1 : 1;
-            UnsafeRow row = RowPacker.toRow(change.row(), arguments.length());
-            rows += sign;
-            for (AggregateCall call : calls)
-                if (!call.needsCounts() && !call.needsOrder()) call.add(row, call.argument, sign);
-            differences.forEach((argument, ofValues) -> {
-                if (!row.isNullAt(argument)) ofValues.merge(ByteBuffer.wrap(value(row, argument)), (long) sign, Long::sum);
-            });
-            orders.forEach((order, values) -> {
-                if (!row.isNullAt(order.argument())) values.add(value(row, order.argument()), sign);
-            });
+        if (orders.isEmpty()) { // in any order
+            while (input.hasNext()) {
+                UnsafeRow change = RowPacker.toRow(input.next()._1(), 3);
+                rows += addRow(RowKind.of(change.getUTF8String(0)), change.getStruct(2, arguments.length()), differences);
+            }
+        } else {
+            for (Change change : Change.readAll(input))
+                rows += addRow(change.kind(), RowPacker.toRow(change.row(), arguments.length()), differences);
         }
         differences.forEach((argument, ofValues) -> ofValues.forEach((value, difference) -> {
             if (difference != 0) addCount(argument, value.array(), difference);
         }));
         for (AggregateCall call : calls) if (call.needsAllValues()) addAllValues(call);
         return rows;
+    }
+
+    /** Add a row, or retract it, and return by how much this changes the number of rows. */
+    private int addRow(RowKind kind, UnsafeRow row, Map<Integer, Map<ByteBuffer, Long>> differences) {
+        int sign = kind.isRetraction() ? -1 : 1;
+        for (AggregateCall call : calls)
+            if (!call.needsCounts() && !call.needsOrder()) call.add(row, call.argument, sign);
+        differences.forEach((argument, ofValues) -> {
+            if (!row.isNullAt(argument)) ofValues.merge(ByteBuffer.wrap(value(row, argument)), (long) sign, Long::sum);
+        });
+        orders.forEach((order, values) -> {
+            if (!row.isNullAt(order.argument())) values.add(value(row, order.argument()), sign);
+        });
+        return sign;
     }
 
     /** A value as a row with one column. */
