@@ -98,6 +98,12 @@ def has_functions(text: str) -> bool:
     return may_have_windows(text) or may_have_calls(text)
 
 
+def has_flink_syntax(text: str) -> bool:
+    """Return whether a query may have syntax or functions that only Flink has."""
+    patterns = MAY_HAVE_FLINK_SYNTAX, MAY_HAVE_CHANGELOG_FUNCTIONS, MAY_HAVE_UNNEST
+    return any(pattern.search(text) for pattern in patterns)
+
+
 def needs_rewrite(tables: Tables, query: str, streaming: bool) -> bool:
     """Return whether a query needs a rewrite in the runtime mode. Other queries are passed to Spark as written.
 
@@ -109,9 +115,8 @@ def needs_rewrite(tables: Tables, query: str, streaming: bool) -> bool:
         return True
     if not tables:
         return False
-    patterns = _MAY_NEED_REWRITE, MAY_HAVE_FLINK_SYNTAX, MAY_HAVE_CHANGELOG_FUNCTIONS, MAY_HAVE_UNNEST
-    has_syntax = any(pattern.search(query) for pattern in patterns)
-    return streaming or has_syntax or (tables.are_private and "." in query)
+    has_syntax = has_flink_syntax(query) or _MAY_NEED_REWRITE.search(query)
+    return streaming or bool(has_syntax) or (tables.are_private and "." in query)
 
 
 def rewrite_query(tables: Tables, query: QueryText, options: ReadOptions) -> QueryRewrite:

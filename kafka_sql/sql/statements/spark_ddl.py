@@ -11,7 +11,7 @@ from kafka_sql.sql.recognize.query_text import QueryText
 from kafka_sql.sql.recognize.table_references import find_table_references
 from kafka_sql.sql.recognize.token_cursor import TokenCursor
 from kafka_sql.sql.rewrite.hints import has_options_hint
-from kafka_sql.sql.rewrite.query_rewriter import needs_rewrite, rewrite_view_query
+from kafka_sql.sql.rewrite.query_rewriter import has_flink_syntax, needs_rewrite, rewrite_view_query
 from kafka_sql.sql.rewrite.temporal_joins import replace_proctime
 
 _CREATE_WORDS = ("CREATE", "OR", "REPLACE", "GLOBAL", "TEMPORARY", "TEMP")
@@ -67,7 +67,8 @@ def rewrite_create_view(tables: Tables, text: str) -> str:
         reference.name[0].lower() == "default_catalog" or (tables.are_private and len(reference.name) > 1)
         for reference in references
     )
-    if not has_hint and not has_name_unknown_to_spark and not replace_proctime(query):
+    is_known_to_spark = not (has_hint or has_name_unknown_to_spark or has_flink_syntax(query.text))
+    if is_known_to_spark and not replace_proctime(query):
         return text
     streamed = [".".join(reference.name) for reference in references if reference.is_stream]
     if has_hint and streamed:
