@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -42,6 +42,7 @@ class JobPlan:
     changelog_mode: Mode = Mode.INSERT_ONLY
     uses_update_mode: bool = False  # whether the query runs in Spark's update mode
     states: tuple[Json, ...] = ()  # the stateful operators of this package, as in a fingerprint
+    show_operators: Callable[[], str] = str  # returns the operators of a continuous query for EXPLAIN
     # the name of a continuous query and of its checkpoint; before its checks, None for 'pipeline.name'
     name: str | None = None
     checkpoint: str = ""  # the folder of its checkpoint, once its checks have passed

@@ -11,7 +11,7 @@ from kafka_sql.catalog.sql_literals import quote
 from kafka_sql.catalog.tables import Tables
 from kafka_sql.table.table import Watermark
 
-_EVENT_TIME: Final = "__event_time"
+EVENT_TIME: Final = "__event_time"
 
 
 def stream_query(tables: Tables, entry: CatalogTable, with_watermark: bool = True) -> str:
@@ -41,10 +41,10 @@ def _create_watermarked_view(tables: Tables, entry: CatalogTable, watermark: Wat
     column = quote(watermark.column)
     seconds, fraction = f"unix_timestamp({column})", f"CAST(extract(SECOND FROM {column}) % 1 * 1000000 AS BIGINT)"
     stream = tables.spark_sql(
-        f"SELECT * FROM (SELECT *, timestamp_micros({seconds} * 1000000 + {fraction}) AS {_EVENT_TIME} "
-        f"FROM ({query})) WATERMARK {_EVENT_TIME} DELAY OF INTERVAL {watermark.delay}"
+        f"SELECT * FROM (SELECT *, timestamp_micros({seconds} * 1000000 + {fraction}) AS {EVENT_TIME} "
+        f"FROM ({query})) WATERMARK {EVENT_TIME} DELAY OF INTERVAL {watermark.delay}"
     )
-    metadata = stream.schema[_EVENT_TIME].metadata
+    metadata = stream.schema[EVENT_TIME].metadata
     columns = {c.name: F.col(quote(c.name)) for c in entry.table.columns}
     columns[watermark.column] = columns[watermark.column].alias(watermark.column, metadata=metadata)
     view = "_".join(filter(None, entry.storage_name)) + "__stream"

@@ -11,12 +11,12 @@ from pyspark.sql import DataFrame, SparkSession
 from kafka_sql.catalog.storage_names import show_table_names
 from kafka_sql.catalog.tables import Tables
 from kafka_sql.errors import StatementError
+from kafka_sql.spark.context import is_connect
 from kafka_sql.spark.explain import explain as explain_frame
 from kafka_sql.spark.plan_reader import read_plan
 from kafka_sql.sql.dataframes import SparkSql, dataframe
 from kafka_sql.sql.grammar.parser import parse_declaration
 from kafka_sql.sql.jobs import settings
-from kafka_sql.sql.jobs.changelog.relation import Mode, source_mode
 from kafka_sql.sql.jobs.checkpoints.fingerprint import Json, describe_operators
 from kafka_sql.sql.jobs.job_plan import JobMode, JobPlan
 from kafka_sql.sql.jobs.plan.insert import plan_insert
@@ -85,36 +85,23 @@ def _explain_fully(spark: SparkSession, tables: Tables, mode: str, text: str, sp
 
 
 def _explain_job(plan: JobPlan, mode: str, spark_sql: SparkSql) -> str:
-    """Return the plan of an INSERT; of a continuous query, also how its rows change."""
+    """Return the plan of an INSERT; of a continuous query, also its operators and how their rows change."""
     if plan.mode is JobMode.BATCH:
         return _explain_in_spark(mode, plan.text, spark_sql)
     sink = f"== Sink ==\nINSERT INTO {plan.sink_name}"
-    if plan.changelog_mode is Mode.INSERT_ONLY and not plan.states:
-        return f"{sink}\n\n{explain_frame(plan.stream, mode.lower() or 'simple')}"
-    rewritten = explain_frame(plan.stream, mode.lower() or "simple")
-    return "\n\n".join([sink, _describe_changelog(plan), name_hidden_columns(rewritten)])
+    operators = [] if is_connect(plan.stream.sparkSession) else [_describe_operators(plan)]
+    spark_plan = explain_frame(plan.stream, mode.lower() or "simple")
+    return "\n\n".join([sink, *operators, name_hidden_columns(spark_plan)])
 
 
 def _explain_in_spark(mode: str, statement: str, spark_sql: SparkSql) -> str:
     return str(spark_sql(f"EXPLAIN {mode} {statement}").collect()[0][0])
 
 
-def _describe_changelog(plan: JobPlan) -> str:
-    """Return the changelog modes of a query's sources and of its result, in Flink's notation, and its state.
-
-    For example::
-
-        == Changelog ==
-        default.products: changelogMode=[I,UB,UA,D]
-        INSERT INTO default.totals: changelogMode=[I,UA,D]
-        State: aggregation (grouping: name)
-    """
-    sources = {source.definition.name: source_mode(source.definition) for source in plan.sources}
-    lines = [f"{name}: changelogMode={mode}" for name, mode in sources.items()]
-    lines.append(f"INSERT INTO {plan.sink_name}: changelogMode={plan.changelog_mode}")
+def _describe_operators(plan: JobPlan) -> str:
+    """Return the operators of a query, as in Flink, with their changelog modes, and the state that it keeps."""
     states = [_describe_state(operator) for operator in describe_operators(read_plan(plan.stream), plan.states)]
-    lines.append(f"State: {', '.join(states) or 'none'}")
-    return "\n".join(["== Changelog ==", *lines])
+    return "\n".join(["== Operators ==", plan.show_operators(), f"State: {', '.join(states) or 'none'}"])
 
 
 def name_hidden_columns(plan: str) -> str:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -17,6 +18,7 @@ from kafka_sql.spark.plan import Operator
 from kafka_sql.spark.plan_reader import read_plan
 from kafka_sql.spark.stream_support import has_distinct_sessions, supports_append_mode, supports_join
 from kafka_sql.sql.jobs.changelog.changelog_functions import changelog_functions
+from kafka_sql.sql.jobs.changelog.operator_tree import show_operators
 from kafka_sql.sql.jobs.changelog.over_aggregate import has_updating_over
 from kafka_sql.sql.jobs.changelog.plan_rewriter import PlanRewriter, Required
 from kafka_sql.sql.jobs.changelog.rankings import find_rankings, has_updating_top_n
@@ -42,6 +44,7 @@ class ChangelogQuery:
     has_row_kind: bool = False  # whether there are deletes or old rows, so that each row has a row kind
     uses_update_mode: bool = False  # whether the query runs in Spark's update mode
     states: tuple[Json, ...] = ()  # the stateful operators of this package, as in a fingerprint
+    show: Callable[[], str] = str  # returns the operators for EXPLAIN
 
 
 @dataclass(frozen=True)
@@ -120,7 +123,6 @@ def plan_changelog(
     )
     relation = rewriter.rewrite(plan, Required(old_rows=sink.retract_format is not None))
     relation = _fit_to_sink(rewriter, sink, rows, relation, changelogs)
-    states = relation.states
     if has_temporal_join(operators) and not relation.is_insert_only:
         raise rewriter.unsupported(
             "an aggregate without a window, a Top-N or a union with changes over a join FOR SYSTEM_TIME AS OF an event "
@@ -128,8 +130,19 @@ def plan_changelog(
             "Spark does not return the changes of the result there. Write the rows of the join into a table, and "
             "aggregate that",
         )
-    is_unsorted = any(operator.name == "Sort" for operator in operators.walk())  # by PROCTIME(), which keeps no rows
-    if relation.is_insert_only and (states or functions or is_unsorted):
+    # ORDER BY PROCTIME() keeps no rows
+    is_rewritten = bool(relation.states or functions) or any(operator.name == "Sort" for operator in operators.walk())
+    query = _run_in_spark(catalyst, sink, rows, relation, is_rewritten)
+    names = {source.provider: source.definition.name for source in sources}
+    return replace(query, show=partial(show_operators, rewriter.root, query.states, sink.name, query.mode, names))
+
+
+def _run_in_spark(
+    catalyst: Catalyst, sink: ChangelogSink, rows: DataFrame, relation: Relation, is_rewritten: bool
+) -> ChangelogQuery:
+    """Return the rows as Spark computes them, and its output mode."""
+    states = relation.states
+    if relation.is_insert_only and is_rewritten:
         return ChangelogQuery(catalyst.dataframe(relation.plan), states=states)
     uses_update_mode = relation.is_aggregated or bool(states)
     if relation.row_kind is None:

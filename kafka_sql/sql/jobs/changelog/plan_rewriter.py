@@ -35,6 +35,7 @@ from kafka_sql.sql.jobs.changelog.constant_rows import reads_constants, stream_c
 from kafka_sql.sql.jobs.changelog.expand import expand_changes
 from kafka_sql.sql.jobs.changelog.join import join_changes, join_type_of, merge_filter
 from kafka_sql.sql.jobs.changelog.join_versions import join_versions
+from kafka_sql.sql.jobs.changelog.operator_tree import Step
 from kafka_sql.sql.jobs.changelog.over_aggregate import aggregate_over
 from kafka_sql.sql.jobs.changelog.rank import TopN, rank_rows, read_window
 from kafka_sql.sql.jobs.changelog.rankings import Ranking, SortLimit, find_sort_limit
@@ -142,6 +143,7 @@ class PlanRewriter:
         self._is_updating = is_updating
         self._needed_columns, self._rankings = needed_columns, rankings
         self._definitions: dict[int, Plan] = {}  # common table expressions (WITH)
+        self._steps: list[Step] = []  # the inputs of the operator that is rewritten
 
     def rewrite(self, plan: Plan, required: Required = Required()) -> Relation:
         """Return the rows of an operator.
@@ -149,6 +151,18 @@ class PlanRewriter:
         Raises:
             UnsupportedSqlError: the result would be wrong, or it is not known whether it would be right.
         """
+        plan = merge_filter(self.catalyst, plan) or plan
+        before, self._steps = self._steps, []
+        relation = self._rewrite(plan, required)
+        self._steps = [*before, Step(plan, relation, tuple(self._steps))]
+        return relation
+
+    @property
+    def root(self) -> Step:
+        """The last operator of the query that was rewritten."""
+        return self._steps[-1]
+
+    def _rewrite(self, plan: Plan, required: Required) -> Relation:
         name = class_name(plan)
         if name == "WithCTE":
             self._definitions |= {d.id(): d.child() for d in elements(plan.cteDefs())}
@@ -165,9 +179,6 @@ class PlanRewriter:
         temporal_join = find_temporal_join(self.catalyst, plan)
         if temporal_join is not None:
             return self._rewrite_temporal_join(temporal_join, self._needed(plan))
-        merged = merge_filter(self.catalyst, plan)
-        if merged is not None:
-            return self.rewrite(merged, required)
         if (keys := session_keys(plan)) is not None:
             return self._rewrite_sessions(plan, keys, required)
         sort_limit = find_sort_limit(plan)

@@ -192,6 +192,7 @@ def _plan_stream(
         changelog_mode=changes.mode,
         uses_update_mode=changes.uses_update_mode,
         states=changes.states,
+        show_operators=changes.show,
     )
 
 

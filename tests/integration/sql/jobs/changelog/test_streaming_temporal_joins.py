@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -144,8 +145,8 @@ def test_conditions_and_computed_columns(spark: Any, streaming: Any, topics: Top
 @pytest.mark.long
 def test_explain(pipeline: Pipeline) -> None:
     (row,) = pipeline.sql(f"EXPLAIN INSERT INTO result {JOIN.format('LEFT JOIN')}").collect()
-    assert "default.rates: changelogMode=[I,UA,D]" in row.plan
-    assert "INSERT INTO default.result: changelogMode=[I]" in row.plan
+    assert re.search(r"TableSourceScan\(table=\[default.rates\].* changelogMode=\[I,UA,D\]\)", row.plan)
+    assert "Sink(table=[default.result], changelogMode=[I])" in row.plan
     assert "State: TemporalJoin (currency = currency)" in row.plan
 
 

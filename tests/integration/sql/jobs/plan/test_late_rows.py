@@ -69,7 +69,7 @@ def test_other_queries_keep_their_watermarks(streaming: Any, topics: Topics) -> 
     streaming(f"CREATE TABLE upserts (ts TIMESTAMP_LTZ(3), n BIGINT, {UPSERTS}) {topics.with_upsert_options(topic)}")
 
     def has_watermark(insert: str) -> bool:
-        return "EventTimeWatermark" in streaming(f"EXPLAIN INSERT INTO {insert}").collect()[0][0]
+        return "WatermarkAssigner" in streaming(f"EXPLAIN INSERT INTO {insert}").collect()[0][0]
 
     interval = "a.ts BETWEEN b.ts - INTERVAL '1' HOUR AND b.ts"
     window = "SELECT window_start, count(*) FROM TABLE(TUMBLE(TABLE a, DESCRIPTOR(ts), INTERVAL '1' HOUR))"
