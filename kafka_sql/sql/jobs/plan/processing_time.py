@@ -72,7 +72,8 @@ def add_watermark(spark: SparkSession, rows: DataFrame, times: Collection[int]) 
 
 def _replace(spark: SparkSession, catalyst: Catalyst, plan: Plan, times: Collection[int]) -> Plan:
     items = elements(plan.projectList()) if class_name(plan) == "Project" else []
-    found = next((item for item in items if column_id(item) in times), None)
+    computed = [item for item in items if class_name(item) == "Alias"]  # others are passed on
+    found = next((item for item in computed if column_id(item) in times), None)
     if found is not None:
         return _with_watermark(spark, catalyst, plan, column_id(found))
     children = [_replace(spark, catalyst, child, times) for child in elements(plan.children())]
