@@ -3,11 +3,14 @@ package io.github.kafkasql.streaming;
 import io.github.kafkasql.Seqs;
 import java.util.HashMap;
 import java.util.Map;
+import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.catalyst.expressions.ExprId;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.types.MetadataBuilder;
+import scala.Option;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
@@ -15,6 +18,9 @@ import scala.jdk.javaapi.CollectionConverters;
  * Spark's analyzer does not: so a column would not be an event time in the operators above.
  */
 public final class ColumnMetadata {
+    private static final String SESSION = "spark.sessionWindow"; // metadata of columns with session windows
+    private static final String WATERMARK = "spark.watermarkDelayMs"; // metadata of columns with an event time
+
     private ColumnMetadata() {}
 
     public static LogicalPlan refresh(LogicalPlan plan) {
@@ -37,6 +43,17 @@ public final class ColumnMetadata {
         if (CollectionConverters.asJava(node.children()).isEmpty()) return node;
         Expression[] children = CollectionConverters.asJava(node.children()).stream()
             .map(child -> refresh(child, columns)).toArray(Expression[]::new);
-        return node.withNewChildren(Seqs.of(children));
+        Expression refreshed = node.withNewChildren(Seqs.of(children));
+        return refreshed instanceof Alias alias && alias.metadata().contains(SESSION) ? refreshSession(alias) : refreshed;
+    }
+
+    /** The analyzer gives a session window the metadata that its time had when the query was analyzed. */
+    private static Alias refreshSession(Alias session) {
+        MetadataBuilder metadata = new MetadataBuilder().withMetadata(session.metadata());
+        for (Attribute time : CollectionConverters.asJava(session.child().references().toSeq()))
+            if (time.metadata().contains(WATERMARK)) metadata.putLong(WATERMARK, time.metadata().getLong(WATERMARK));
+        return new Alias(
+            session.child(), session.name(), session.exprId(), session.qualifier(), Option.apply(metadata.build()),
+            session.nonInheritableMetadataKeys());
     }
 }
