@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import threading
 from collections import Counter
@@ -13,15 +12,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final
 
-from kafka_sql.embedded.java import find_java
+from tests.flink_command import flink_command
 from tests.generated_queries.contents import Expected, render, without_last_rows
 from tests.generated_queries.queries import Query, result_columns, sql
 from tests.generated_queries.tables import DELAY, INSERT_ONLY, UPSERT, Change, Row, Table, World
-from tools.build_jar import download_jars
 
-LOCKFILE: Final = Path(__file__).with_name("flink.lock")
 _PROGRAM: Final = Path(__file__).with_name("FlinkQueries.java")
-_OPENED: Final = ("java.base/java.lang", "java.base/java.util")
 
 
 class FlinkError(Exception):
@@ -29,14 +25,15 @@ class FlinkError(Exception):
 
 
 class Flink:
-    """A process that runs queries in Flink's streaming mode. Its jars (150 MB) are downloaded once."""
+    """A process that runs queries in Flink's streaming mode."""
 
     def __enter__(self) -> Flink:
-        class_path = os.pathsep.join(map(str, download_jars(LOCKFILE)))
-        opens = [f"--add-opens={package}=ALL-UNNAMED" for package in _OPENED]
-        command = [find_java(), "-Xmx2g", "-XX:TieredStopAtLevel=1", *opens, "-cp", class_path, str(_PROGRAM)]
         self._process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+            flink_command(_PROGRAM),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
         )
         self._results: list[Future[Mapping[str, Any]]] = []
         self._world: World | None = None
