@@ -42,6 +42,7 @@ from kafka_sql.sql.jobs.changelog.rankings import Ranking, SortLimit, find_sort_
 from kafka_sql.sql.jobs.changelog.relation import (
     Mode,
     Relation,
+    all_references,
     group_key,
     has_aggregate,
     is_fixed,
@@ -345,7 +346,8 @@ class PlanRewriter:
         session = next(filter(is_session, groupings), None)
         if session is not None:
             keys = [key for key in groupings if not is_session(key)]
-            relation = self._merge(plan.child(), relation, session, keys)
+            used = all_references([*groupings, *items])
+            relation = self._merge(plan.child(), relation, session, keys, used)
         if has_windows:
             return aggregate_windows(self.catalyst, plan, self._with_row_kind(relation), operator, self.unsupported)
         needs_state = required.old_rows or relation.states or has_distinct(items) or needs_arrival_order(items)
@@ -371,9 +373,18 @@ class PlanRewriter:
             )
         return self._merge(plan.child(), relation, session, keys)
 
-    def _merge(self, plan: Plan, relation: Relation, session: Node, keys: Sequence[Node]) -> Relation:
+    def _merge(
+        self,
+        plan: Plan,
+        relation: Relation,
+        session: Node,
+        keys: Sequence[Node],
+        used: frozenset[int] | None = None,
+    ) -> Relation:
+        """Return the rows of merged sessions, with the columns that are used; None for all."""
         changes, retracts = self._with_row_kind(relation), not relation.is_insert_only
-        return merge_sessions(self.catalyst, self._read(plan), session, keys, changes, retracts, self.unsupported)
+        operator = self._read(plan)
+        return merge_sessions(self.catalyst, operator, session, keys, changes, retracts, self.unsupported, used)
 
     def _rewrite_distinct(self, plan: Plan, required: Required) -> Relation:
         relation = self.rewrite(plan.child(), self._with_old_rows(required))

@@ -46,6 +46,7 @@ def merge_sessions(
     changes: Relation,
     retracts: bool,
     unsupported: MakeError,
+    used: frozenset[int] | None = None,
 ) -> Relation:
     """Return the rows of sessions, which never change.
 
@@ -56,6 +57,7 @@ def merge_sessions(
         changes: the input, with old rows and with the watermark.
         retracts: whether there are old rows.
         unsupported: returns the error for what is not supported.
+        used: the ids of the columns that the state keeps; None for all.
 
     Raises:
         UnsupportedSqlError: a row that is retracted might not be found, or no watermark ends the sessions.
@@ -65,7 +67,7 @@ def merge_sessions(
             "SESSION over a column without a watermark",
             "a session is known to have ended only when the watermark passes it. Declare WATERMARK FOR the column",
         )
-    columns = changes.columns
+    columns = [column for column in changes.columns if used is None or column_id(column) in used]
     if retracts:
         check_expressions(columns, changes, "SESSION windows over changes", unsupported)
     assert changes.row_kind is not None
