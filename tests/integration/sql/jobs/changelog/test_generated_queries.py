@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -17,7 +18,7 @@ pytestmark = pytest.mark.integration
 QUERIES = 10  # per world
 
 
-def check(spark: Any, topics: Topics, seed: int, seeds: range, histories: int) -> None:
+def check(spark: Any, topics: Topics, seed: int, seeds: Sequence[int], histories: int) -> None:
     """Run queries over a world; no difference and no error after the start is allowed."""
     is_keyed = seed % 5 != 4
     world = generate_world(seed, histories if is_keyed else 1)
@@ -30,7 +31,8 @@ def check(spark: Any, topics: Topics, seed: int, seeds: range, histories: int) -
 
 
 def test_a_sample_of_generated_queries(spark: Any, topics: Topics) -> None:
-    check(spark, topics, 0, range(3), histories=20)
+    # a common table expression with a join and an aggregate, a scalar subquery, an aggregate of an outer join
+    check(spark, topics, 0, (1, 3, 4), histories=20)
 
 
 @pytest.mark.long
