@@ -13,7 +13,7 @@ from typing import Any, Final, TypeVar
 from pyspark.sql import SparkSession
 
 from kafka_sql.errors import InvalidOptionError
-from kafka_sql.options import Option, duration, enum, integer, string
+from kafka_sql.options import Option, boolean, duration, enum, integer, string
 from kafka_sql.runtime.task import SESSION_TIME_ZONE
 from kafka_sql.suggestions import did_you_mean
 
@@ -80,6 +80,12 @@ NESTED_CONSTRAINT_ENFORCER: Final = enum(
     allowed=("IGNORE", "ROWS", "ROWS_AND_COLLECTIONS"),
     default="IGNORE",
 )
+CDC_EVENTS_DUPLICATE: Final = boolean(
+    "table.exec.source.cdc-events-duplicate",
+    "Whether the topics of change data capture formats may have changes more than once. 'true': a continuous query "
+    "keeps the row of each PRIMARY KEY, and compares it with each change.",
+    default="false",
+)
 IGNORE: Final = "IGNORE"
 FUNCTION_DIFFERENCES: Final = enum(
     "table.function-differences",
@@ -102,6 +108,7 @@ SETTINGS: Final[dict[str, Option[Any]]] = {
         TYPE_LENGTH_ENFORCER,
         NOT_NULL_ENFORCER,
         NESTED_CONSTRAINT_ENFORCER,
+        CDC_EVENTS_DUPLICATE,
         FUNCTION_DIFFERENCES,
     )
 }

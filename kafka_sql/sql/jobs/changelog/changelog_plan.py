@@ -17,6 +17,7 @@ from kafka_sql.spark.catalyst import Catalyst, Plan, analyzed_plan, column_id
 from kafka_sql.spark.plan import Operator
 from kafka_sql.spark.plan_reader import read_plan
 from kafka_sql.spark.stream_support import has_distinct_sessions, supports_append_mode, supports_join
+from kafka_sql.sql.jobs import settings
 from kafka_sql.sql.jobs.changelog.changelog_functions import changelog_functions
 from kafka_sql.sql.jobs.changelog.operator_tree import show_operators
 from kafka_sql.sql.jobs.changelog.over_aggregate import has_updating_over
@@ -120,6 +121,7 @@ def plan_changelog(
         or reads_changes(operators, [source.provider for source in changelogs])
         or has_distinct_sessions(operators)
         or _compares_rows(sink, operators),
+        settings.read(spark, settings.CDC_EVENTS_DUPLICATE) is True,
     )
     relation = rewriter.rewrite(plan, Required(old_rows=sink.retract_format is not None))
     relation = _fit_to_sink(rewriter, sink, rows, relation, changelogs)

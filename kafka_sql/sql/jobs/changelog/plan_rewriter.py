@@ -129,6 +129,7 @@ class PlanRewriter:
         needed_columns: Mapping[frozenset[int], frozenset[int] | None],
         rankings: Mapping[frozenset[int], Ranking],
         is_updating: bool,
+        removes_duplicates: bool,
     ) -> None:
         """Prepare a rewrite.
 
@@ -139,9 +140,10 @@ class PlanRewriter:
             rankings: the row numbers that are a Top-N, by all columns of their operator.
             is_updating: whether the query runs in Spark's update mode, in which Spark's joins of streams cannot run,
                 and windows return a row for each change. Otherwise, in append mode, all rows are final.
+            removes_duplicates: whether a change data capture table with a PRIMARY KEY may have changes more than once.
         """
         self.catalyst, self._sink, self._sources, self._read_changes = catalyst, sink, sources, read_changes
-        self._is_updating = is_updating
+        self._is_updating, self._removes_duplicates = is_updating, removes_duplicates
         self._needed_columns, self._rankings = needed_columns, rankings
         self._definitions: dict[int, Plan] = {}  # common table expressions (WITH)
         self._steps: list[Step] = []  # the inputs of the operator that is rewritten
@@ -283,9 +285,9 @@ class PlanRewriter:
             if definition.is_upsert
             else frozenset(id for id, name in metadata.items() if name not in _METADATA_OF_ROWS),
         )
-        if definition.is_upsert and required.old_rows:
-            normalized = add_old_rows(self.catalyst, relation)
-            return replace(normalized, states=(describe_normalization(definition),))
+        if required.old_rows if definition.is_upsert else self._removes_duplicates and bool(key):
+            normalized = add_old_rows(self.catalyst, relation)  # whose old rows are complete
+            return replace(normalized, of_change=frozenset(), states=(describe_normalization(definition),))
         return relation
 
     def _rewrite_project(self, plan: Plan, relation: Relation) -> Relation:
