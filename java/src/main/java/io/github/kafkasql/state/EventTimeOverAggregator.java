@@ -31,12 +31,13 @@ final class EventTimeOverAggregator extends Operator {
 
     private final OverWindow window;
     private final boolean dropsLateRows;
-    private transient ValueState<byte[]> header; // the next number, how many rows wait, and the time of the timer
+    private transient ValueState<byte[]> header; // the next number, how many rows wait, the timer, and the last time
     private transient MapState<byte[], byte[]> waiting; // by time and number
     private transient OverRows rows;
     private transient long number;
     private transient long count;
     private transient long timer; // in milliseconds; Long.MAX_VALUE if none is set
+    private transient long last; // the time of the last row that was returned
 
     /**
      * @param dropsLateRows whether rows behind the watermark are late; those of another operator are not
@@ -58,9 +59,10 @@ final class EventTimeOverAggregator extends Operator {
     public Iterator<byte[]> handleInputRows(byte[] key, Iterator<Tuple2<byte[], byte[]>> input, TimerValues timers) {
         long watermark = Math.multiplyExact(timers.getCurrentWatermarkInMs(), 1000L);
         load();
+        long late = window.dropsBehindWatermark() ? watermark : last; // as in Flink
         long next = Long.MAX_VALUE;
         for (OverEvent event : OverEvent.readAll(input)) {
-            if (!event.hasTime() || (dropsLateRows && event.time() <= watermark)) continue;
+            if (!event.hasTime() || (dropsLateRows && event.time() <= late)) continue;
             waiting.updateValue(TimeBytes.write(event.time(), number++), event.row());
             count++;
             next = Math.min(next, event.time());
@@ -111,6 +113,7 @@ final class EventTimeOverAggregator extends Operator {
         }
 
         private void addRowsOfTime(long time) {
+            last = time;
             List<UnsafeRow> sameTime = new ArrayList<>(1);
             while (following != null && TimeBytes.read(following._1()) == time) {
                 sameTime.add(window.row(following._2()));
@@ -148,22 +151,24 @@ final class EventTimeOverAggregator extends Operator {
 
     private void load() {
         byte[] packed = header.get();
-        UnsafeRow read = packed == null ? null : RowPacker.toRow(packed, 3);
+        UnsafeRow read = packed == null ? null : RowPacker.toRow(packed, 4);
         number = read == null ? 0 : read.getLong(0);
         count = read == null ? 0 : read.getLong(1);
         timer = read == null ? Long.MAX_VALUE : read.getLong(2);
+        last = read == null ? Long.MIN_VALUE : read.getLong(3);
     }
 
     private void save() {
-        if (count == 0 && timer == Long.MAX_VALUE) {
+        if (count == 0 && timer == Long.MAX_VALUE && (window.dropsBehindWatermark() || !dropsLateRows)) {
             header.clear();
             return;
         }
-        var writer = new UnsafeRowWriter(3, 0);
+        var writer = new UnsafeRowWriter(4, 0);
         writer.resetRowWriter();
         writer.write(0, number);
         writer.write(1, count);
         writer.write(2, timer);
+        writer.write(3, last);
         header.update(writer.getRow().getBytes());
     }
 }

@@ -121,6 +121,11 @@ final class OverWindow implements Serializable {
             .mapToLong(frame -> frame.preceding).max().orElse(isRows ? 0 : -1);
     }
 
+    /** Whether rows behind the watermark are late. In a sort or bounded frames, only those behind the last row are. */
+    boolean dropsBehindWatermark() {
+        return Arrays.stream(frames).anyMatch(frame -> !frame.isBounded() || frame instanceof LagFrame);
+    }
+
     /** The indexes of unbounded frames, which have accumulators. */
     int[] unbounded() {
         return IntStream.range(0, frames.length).filter(i -> !frames[i].isBounded()).toArray();
