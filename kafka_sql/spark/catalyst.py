@@ -221,11 +221,6 @@ class Catalyst:
             expression, named.name(), named.exprId(), named.qualifier(), metadata, no_keys
         )
 
-    def with_aggregates(self, aggregate: Plan, items: Sequence[Node]) -> Plan:
-        """Return an aggregate with other columns."""
-        parts = [aggregate.productElement(i) for i in range(aggregate.productArity())]
-        return aggregate.copy(parts[0], self._sequence(items), *parts[2:])
-
     def find_column(self, plan: Plan, name: Sequence[str]) -> Attribute | None:
         """Resolve the name of a column in a plan, as Spark SQL does. Return None if it is not a column."""
         resolver = session_state(self._spark).conf().resolver()

@@ -172,8 +172,8 @@ def updates_not_accepted(name: str, alternative: str) -> UnsupportedSqlError:
     """Return the error for updates of an aggregate that a table does not accept."""
     return UnsupportedSqlError(
         f"INSERT INTO '{name}': Table sink '{name}' doesn't support consuming update changes, which an aggregate "
-        f"without a watermark produces. Write into {alternative}. Or declare WATERMARK FOR a time column of the "
-        "source, and GROUP BY a window over it, such as window(ts, '1 minute').",
+        f"without a watermark or a Top-N produces. Write into {alternative}. Or declare WATERMARK FOR a time column of "
+        "the source, and GROUP BY a window over it, such as window(ts, '1 minute').",
         table=name,
     )
 

@@ -69,7 +69,8 @@ def _expose_in_aggregate(catalyst: Catalyst, plan: Plan, ids: frozenset[int]) ->
     times = [key for key in keys if str(key.name()) == "window_time" and is_event_time(key)]
     if not times or not {str(key.name()) for key in keys if column_id(key) in sources} >= _BOUNDS:
         return None
-    return catalyst.with_aggregates(plan, [*items, times[0]]), times[0]
+    groupings = elements(plan.groupingExpressions())
+    return catalyst.aggregate(groupings, [*items, times[0]], plan.child()), times[0]
 
 
 def _sources(items: Sequence[Node], ids: frozenset[int]) -> frozenset[int]:

@@ -158,7 +158,7 @@ def test_top_n_of_sums_of_changes(jobs: Jobs) -> None:
     jobs.send(("d", 8, "08:00:00"), ("a", -3, "08:00:00"))
     assert jobs.content("ranked") == [(2, "b", 4), (3, "c", 3)]
     jobs.send(("c", 3, "08:00:00"), ("a", 4, "08:00:00"))
-    assert jobs.content("ranked") == [(2, "a", 6), (3, "c", 6)]
+    assert jobs.content("ranked") == [(2, "c", 6), (3, "a", 6)]
     assert jobs.content("limited") == [("a", 6), ("c", 6)]
 
 
