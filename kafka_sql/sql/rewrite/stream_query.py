@@ -9,6 +9,7 @@ from pyspark.sql import functions as F
 from kafka_sql.catalog.catalog_table import CatalogTable, select_statement
 from kafka_sql.catalog.sql_literals import quote
 from kafka_sql.catalog.tables import Tables
+from kafka_sql.spark.event_time import with_same_microseconds
 from kafka_sql.table.table import Watermark
 
 EVENT_TIME: Final = "__event_time"
@@ -38,12 +39,9 @@ def _create_watermarked_view(tables: Tables, entry: CatalogTable, watermark: Wat
     of the column with the same microseconds, which no time zone can shift, and its metadata is given to the column.
     SQL cannot set the metadata of a column; hence the view.
     """
-    column = quote(watermark.column)
-    seconds, fraction = f"unix_timestamp({column})", f"CAST(extract(SECOND FROM {column}) % 1 * 1000000 AS BIGINT)"
-    stream = tables.spark_sql(
-        f"SELECT * FROM (SELECT *, timestamp_micros({seconds} * 1000000 + {fraction}) AS {EVENT_TIME} "
-        f"FROM ({query})) WATERMARK {EVENT_TIME} DELAY OF INTERVAL {watermark.delay}"
-    )
+    rows = tables.spark_sql(query)
+    event_time = with_same_microseconds(rows.sparkSession, rows[quote(watermark.column)])
+    stream = rows.select("*", event_time.alias(EVENT_TIME)).withWatermark(EVENT_TIME, f"INTERVAL {watermark.delay}")
     metadata = stream.schema[EVENT_TIME].metadata
     columns = {c.name: F.col(quote(c.name)) for c in entry.table.columns}
     columns[watermark.column] = columns[watermark.column].alias(watermark.column, metadata=metadata)
