@@ -7,7 +7,7 @@ micro-batch are applied in the order of a BIGINT column, such as the offset; wit
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -280,14 +280,22 @@ _DEFAULTS: Final = {
 }
 
 
-def configure(spark: SparkSession) -> AbstractContextManager[None]:
+def configure(spark: SparkSession, needs_rocksdb: bool = True) -> AbstractContextManager[None]:
     """Set the session's state store for a ``with`` block in which a query starts. What the user set stays.
 
+    Spark's default store copies its rows for each micro-batch, so that its time grows with the state. A query continues
+    with the store of its checkpoint.
+
+    Args:
+        needs_rocksdb: whether the query has operators of this package.
+
     Raises:
-        UnsupportedSqlError: the user set another state store.
+        UnsupportedSqlError: the user set another state store, which such operators do not support.
     """
     provider = user_setting(spark, _PROVIDER_CONF)
     if provider not in (None, _ROCKSDB):
+        if not needs_rocksdb:
+            return nullcontext()
         raise UnsupportedSqlError(
             f"{_PROVIDER_CONF} = {provider}: a query over a changelog keeps old rows or values in the state, for which "
             f"Spark needs RocksDB. Remove the setting, or set it to {_ROCKSDB}."

@@ -22,6 +22,8 @@ _MAX_BYTES_CONF: Final = "spark.sql.execution.arrow.maxBytesPerBatch"
 _MAX_ROWS_CONF: Final = "spark.sql.execution.arrow.maxRecordsPerBatch"
 _UNBOUNDED: Final = 2**31 - 1  # Spark's value for no limit, with which it does not sum
 _MAX_ROWS: Final = 8192  # more rows are not faster, and need more memory if records are large
+_PARTITIONS_CONF: Final = "spark.sql.shuffle.partitions"
+_DYNAMIC_ALLOCATION_CONF: Final = "spark.dynamicAllocation.enabled"
 _REUSE_CONF: Final = "spark.sql.exchange.reuse"
 _FILE_MANAGER_CONF: Final = "spark.sql.streaming.checkpointFileManagerClass"
 _FILE_MANAGER: Final = f"{PACKAGE}.streaming.LocalCheckpointFileManager"
@@ -40,6 +42,20 @@ def limit_batches_by_rows(spark: SparkSession) -> AbstractContextManager[None]:
     if rows is None or not 0 < int(rows) <= _MAX_ROWS:  # Spark treats 0 and less as no limit
         limits[_MAX_ROWS_CONF] = str(_MAX_ROWS)
     return changed_settings(spark, limits)
+
+
+def match_partitions_to_cores(spark: SparkSession) -> AbstractContextManager[None]:
+    """Give aggregates and joins as many partitions as there are cores, unless the user set a number.
+
+    Each partition has its own state store, which a micro-batch opens and commits whether it has rows or not. Spark's
+    default is 200. A query keeps the number of its first start. Where executors come and go, the default stays.
+    """
+    context = spark_context(spark)
+    if context is None or user_setting(spark, _PARTITIONS_CONF) is not None:
+        return nullcontext()
+    if str(context.getConf().get(_DYNAMIC_ALLOCATION_CONF, "false")).lower() == "true":
+        return nullcontext()
+    return changed_settings(spark, {_PARTITIONS_CONF: str(context.defaultParallelism)})
 
 
 def keep_watermarks(spark: SparkSession, rows: DataFrame) -> AbstractContextManager[None]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
-
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
@@ -26,7 +24,12 @@ from kafka_sql.sql.jobs.job_plan import JobPlan
 from kafka_sql.sql.jobs.micro_batch.bounded import stop_at_end
 from kafka_sql.sql.jobs.micro_batch.ordered_aggregates import order_aggregates
 from kafka_sql.sql.jobs.registry import Job, register_job
-from kafka_sql.sql.jobs.start_settings import keep_watermarks, limit_batches_by_rows, write_directly
+from kafka_sql.sql.jobs.start_settings import (
+    keep_watermarks,
+    limit_batches_by_rows,
+    match_partitions_to_cores,
+    write_directly,
+)
 from kafka_sql.sql.jobs.targets import builtin_sinks
 from kafka_sql.sql.jobs.targets.batch_functions import with_short_errors
 from kafka_sql.sql.jobs.targets.shared_sink import SharedSink, claim_file_sinks, start_shared
@@ -49,9 +52,15 @@ def start(spark: SparkSession, plan: JobPlan) -> Job:
     if not is_connect(spark) and any(o.name == WATERMARK for o in read_plan(plan.stream).walk()):
         watch_late_records(spark)
     files = claim_file_sinks(spark, plan.writes, plan.checkpoint)
-    state_store = state.configure(spark) if plan.states else nullcontext()
-    watermarks, checkpoint_files = keep_watermarks(spark, plan.stream), write_directly(spark, plan.checkpoint)
-    with files, active_session(spark), limit_batches_by_rows(spark), state_store, watermarks, checkpoint_files:
+    with (
+        files,
+        active_session(spark),
+        limit_batches_by_rows(spark),
+        match_partitions_to_cores(spark),
+        state.configure(spark, needs_rocksdb=bool(plan.states)),
+        keep_watermarks(spark, plan.stream),
+        write_directly(spark, plan.checkpoint),
+    ):
         job = register_job(spark, start_query(writer, plan))
     if plan.is_bounded and not ends_exist:
         stop_at_end(job.query)
