@@ -16,6 +16,7 @@ from pyspark.sql import DataFrame
 
 from kafka_sql.errors import UnsupportedSqlError
 from kafka_sql.spark.context import is_connect
+from kafka_sql.spark.event_time import PASS_EVENT_TIME
 from kafka_sql.spark.explain import explain
 from kafka_sql.spark.explained_plan import parse_explained_plan
 from kafka_sql.spark.internal import Internal, JavaClass
@@ -122,6 +123,8 @@ def _take(nodes: Iterator[Json]) -> Expression:
     node = next(nodes)
     name = _class_name(node)
     children = tuple(_take(nodes) for _ in range(node["num-children"]))
+    if node.get("functionName") == PASS_EVENT_TIME:
+        return children[0]
     data_type = node.get("dataType", "")
     column = node.get("exprId") if name in ("Alias", ATTRIBUTE) else None
     subquery = node.get("plan")

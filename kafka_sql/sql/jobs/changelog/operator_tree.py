@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from kafka_sql.spark.catalyst import Node, Plan, class_name, elements, is_event_time, output, show, walk
+from kafka_sql.spark.event_time import is_event_time_call
 from kafka_sql.spark.plan import STREAM
 from kafka_sql.sql.jobs.changelog.relation import Mode, Relation
 from kafka_sql.sql.jobs.checkpoints.fingerprint import Json
@@ -119,7 +120,7 @@ def _only_renames(plan: Plan) -> bool:
     if class_name(plan) != "Project":
         return False
     items = [item for item in elements(plan.projectList()) if str(item.name()) != EVENT_TIME]
-    return all(class_name(part) in _RENAMES for item in items for part in walk(item))
+    return all(class_name(part) in _RENAMES or is_event_time_call(part) for item in items for part in walk(item))
 
 
 def _attributes(plan: Plan) -> dict[str, list[str]]:

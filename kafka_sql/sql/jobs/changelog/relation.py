@@ -10,6 +10,7 @@ from typing import Final, TypeAlias
 from kafka_sql.definition import Definition
 from kafka_sql.errors import UnsupportedSqlError
 from kafka_sql.spark.catalyst import Attribute, Node, Plan, class_name, column_id, elements, output, walk
+from kafka_sql.spark.event_time import is_event_time_call
 from kafka_sql.spark.plan import AGGREGATE_FUNCTION
 from kafka_sql.sql.jobs.checkpoints.fingerprint import Json
 
@@ -110,7 +111,16 @@ class Relation:
 
 def is_deterministic(node: Node) -> bool:
     """Return whether an expression has the same value when an old row is computed again."""
-    return bool(node.deterministic()) and not any(class_name(part) in _TIME_DEPENDENT_OR_RANDOM for part in walk(node))
+    return all(
+        class_name(part) not in _TIME_DEPENDENT_OR_RANDOM
+        and (part.deterministic() or is_event_time_call(part) or not _is_cause(part))
+        for part in walk(node)
+    )
+
+
+def _is_cause(node: Node) -> bool:
+    """Return whether an expression that is not deterministic is so by itself, and not because of a part."""
+    return all(child.deterministic() for child in elements(node.children()))
 
 
 def has_subquery(node: Node) -> bool:
