@@ -10,12 +10,14 @@ from tests.flink_programs.programs import ProgramTable, Row, Type
 _TEXT: Final = "2999-01-01 00:00:00"
 _SECONDS: Final = 32472144000
 _KEY: Final = "~last~"
+_NUMBER: Final = -99
+_NUMBERS: Final = frozenset(("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "FLOAT", "DOUBLE"))
 _WATERMARK: Final = re.compile(r"WATERMARK\s+FOR\s+`?(\w+)`?\s+AS\b", re.IGNORECASE)
 _MARKS: Final = re.compile(rf"2999-01-01|{_SECONDS}|{_KEY}")
 
 
 def last_row(table: ProgramTable) -> Row | None:
-    """Return the row, or None for a source without watermark. Its other columns are NULL if possible."""
+    """Return the row, or None for a source without watermark. Filters such as IS NOT NULL must not drop it."""
     watermark = next((m for c in table.schema if (m := _WATERMARK.match(c))), None)
     if watermark is None:
         return None
@@ -40,6 +42,8 @@ def _value(name: str, type: Type, table: ProgramTable, times: set[str]) -> Any:
         if root == "BIGINT":
             values = [row[name] for _, row in (*table.before, *table.after) if row.get(name) is not None]
             return _SECONDS * (1000 if max(values, default=0) > 10**11 else 1)
-    if type["nullable"] and name not in table.key:
-        return None
-    return _KEY if root in ("VARCHAR", "CHAR") else False if root == "BOOLEAN" else 0
+    if root in ("VARCHAR", "CHAR"):
+        return _KEY
+    if root in _NUMBERS:
+        return _NUMBER
+    return None if type["nullable"] else False if root == "BOOLEAN" else 0
