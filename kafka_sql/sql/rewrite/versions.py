@@ -77,7 +77,7 @@ def _check_is_versioned(entry: CatalogTable) -> None:
 def stream_versions(tables: Tables, entry: CatalogTable, time: Sequence[str]) -> str:
     """Return the query that reads a table as a stream and marks it for a join with its versions.
 
-    ``changelog.temporal_joins`` finds the mark in the query's plan.
+    ``changelog.temporal_join_marks`` finds the mark in the query's plan.
 
     Raises:
         UnsupportedSqlError: the table has no primary key or no watermark.
@@ -93,7 +93,7 @@ def _mark_stream(query: str, time: Sequence[str], key: Sequence[str], version_ti
 
 @dataclass(frozen=True)
 class StreamMark:
-    """What ``changelog.temporal_joins`` needs to know about a join with the versions of a stream."""
+    """What ``changelog.temporal_join_marks`` needs to know about a join with the versions of a stream."""
 
     time: Sequence[str]  # the parts of the name of the left table's time
     key: Sequence[str] = ()  # the key of a view of the latest rows; empty for a table

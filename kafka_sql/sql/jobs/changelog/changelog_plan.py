@@ -19,13 +19,15 @@ from kafka_sql.spark.plan_reader import read_plan
 from kafka_sql.spark.stream_support import has_distinct_sessions, supports_append_mode, supports_join
 from kafka_sql.sql.jobs import settings
 from kafka_sql.sql.jobs.changelog.changelog_functions import changelog_functions
+from kafka_sql.sql.jobs.changelog.changelog_normalize import add_old_rows, drop_unchanged
+from kafka_sql.sql.jobs.changelog.needed_columns import find_needed_columns
 from kafka_sql.sql.jobs.changelog.operator_tree import show_operators
 from kafka_sql.sql.jobs.changelog.over_aggregate import has_updating_over
 from kafka_sql.sql.jobs.changelog.plan_rewriter import PlanRewriter, Required
 from kafka_sql.sql.jobs.changelog.rankings import find_rankings, has_updating_top_n
 from kafka_sql.sql.jobs.changelog.relation import CHANGE_FILTER_REASON, Mode, Relation
-from kafka_sql.sql.jobs.changelog.temporal_joins import find_needed_columns, has_temporal_join, reads_changes
-from kafka_sql.sql.jobs.changelog.upsert_operators import add_old_rows, drop_unchanged, materialize
+from kafka_sql.sql.jobs.changelog.sink_upsert_materializer import materialize
+from kafka_sql.sql.jobs.changelog.temporal_join_marks import has_temporal_join, reads_changes
 from kafka_sql.sql.jobs.checkpoints.fingerprint import (
     Json,
     describe_materialization,
@@ -183,7 +185,7 @@ def _fit_to_sink(
 ) -> Relation:
     """Return the rows as a table accepts them."""
     if relation.is_insert_only and _compares_rows(sink, read_plan(rows)):
-        relation = rewriter.with_inserts(relation)
+        relation = rewriter.with_row_kind(relation)
     if relation.is_insert_only or sink.discards_rows:
         return relation
     if not sink.accepts_changes:

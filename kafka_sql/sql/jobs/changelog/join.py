@@ -39,7 +39,7 @@ from kafka_sql.sql.jobs.changelog.relation import (
     key_column,
     references,
 )
-from kafka_sql.sql.jobs.changelog.temporal_joins import find_temporal_join
+from kafka_sql.sql.jobs.changelog.temporal_join_marks import find_temporal_join
 from kafka_sql.sql.jobs.checkpoints.fingerprint import Json, describe_join
 from kafka_sql.table.changelog import ROW_KIND_NAME, ROW_ORDER_NAME
 

@@ -24,17 +24,17 @@ from kafka_sql.spark.catalyst import (
     elements,
     is_session,
     output,
-    show,
 )
 from kafka_sql.spark.plan import OPERATOR_NAMES, STREAM, Operator
 from kafka_sql.spark.plan_reader import read_operator
 from kafka_sql.sql.jobs.changelog.aggregate_calls import has_distinct, is_linear
 from kafka_sql.sql.jobs.changelog.aggregate_functions import needs_arrival_order
+from kafka_sql.sql.jobs.changelog.calc import filter_changes, project_changes, rename_columns
 from kafka_sql.sql.jobs.changelog.changelog_functions import find_changelog_function, from_changelog, to_changelog
 from kafka_sql.sql.jobs.changelog.constant_rows import reads_constants, stream_constants
 from kafka_sql.sql.jobs.changelog.expand import expand_changes
-from kafka_sql.sql.jobs.changelog.join import join_changes, join_type_of, merge_filter
-from kafka_sql.sql.jobs.changelog.join_versions import join_versions
+from kafka_sql.sql.jobs.changelog.group_aggregate import aggregate_with_old_rows
+from kafka_sql.sql.jobs.changelog.join import join_changes, merge_filter
 from kafka_sql.sql.jobs.changelog.operator_tree import Step
 from kafka_sql.sql.jobs.changelog.over_aggregate import aggregate_over
 from kafka_sql.sql.jobs.changelog.rank import TopN, rank_rows, read_window
@@ -45,34 +45,28 @@ from kafka_sql.sql.jobs.changelog.relation import (
     all_references,
     group_key,
     has_aggregate,
-    is_fixed,
     is_varying,
-    map_columns,
-    project_fixed,
-    project_key,
-    project_of_change,
-    project_of_record,
-    project_varying,
-    references,
-    source_mode,
+    states_of,
 )
 from kafka_sql.sql.jobs.changelog.session_windows import merge_sessions, session_keys
 from kafka_sql.sql.jobs.changelog.spark_aggregate import aggregate_signed_rows
-from kafka_sql.sql.jobs.changelog.stateful_aggregate import aggregate_with_old_rows
-from kafka_sql.sql.jobs.changelog.temporal_joins import (
+from kafka_sql.sql.jobs.changelog.static_join import join_static_rows
+from kafka_sql.sql.jobs.changelog.table_source_scan import scan_changes
+from kafka_sql.sql.jobs.changelog.temporal_join import join_versions
+from kafka_sql.sql.jobs.changelog.temporal_join_marks import (
     TemporalJoin,
     find_temporal_join,
     has_temporal_join,
 )
 from kafka_sql.sql.jobs.changelog.temporal_sort import sort_by_time
-from kafka_sql.sql.jobs.changelog.upsert_operators import add_old_rows
+from kafka_sql.sql.jobs.changelog.union import union_changes
 from kafka_sql.sql.jobs.changelog.window_aggregate import aggregate_windows
 from kafka_sql.sql.jobs.changelog.windows import groups_by_window
-from kafka_sql.sql.jobs.checkpoints.fingerprint import Json, describe_aggregate, describe_normalization
+from kafka_sql.sql.jobs.checkpoints.fingerprint import describe_aggregate
 from kafka_sql.sql.rewrite.changelog_functions import FROM_CHANGELOG, ChangelogFunction
 from kafka_sql.sql.rewrite.row_numbers import TOP_ROWS
 from kafka_sql.state import arrival_order
-from kafka_sql.table.changelog import DELETE, INSERT, KINDS, ROW_KIND_NAME, ROW_ORDER_NAME, UPDATE_AFTER
+from kafka_sql.table.changelog import INSERT, KINDS, ROW_KIND_NAME, ROW_ORDER_NAME
 
 # operators that return the rows of their input
 _TRANSPARENT: Final = frozenset({"CollectMetrics", "ResolvedHint", "SubqueryAlias", "View"})
@@ -83,13 +77,6 @@ _OPERATOR_DESCRIPTIONS: Final = {
     "Sort": "ORDER BY",
     "Window": "a window function (OVER)",
 }
-
-# metadata that all records of a row have in common
-_METADATA_OF_ROWS: Final = frozenset(
-    {"topic", "partition", "kafka_cluster"}
-    | {f"value.{name}" for name in ("database", "pk-names", "primary-key-columns", "primary-keys", "sql-type", "table")}
-    | {f"value.source.{name}" for name in ("database", "schema", "table")}
-)
 
 ReadChanges = Callable[[CatalogTable], Plan]  # returns the plan of a table's changes; its last columns are hidden
 
@@ -175,7 +162,7 @@ class PlanRewriter:
         if not plan.isStreaming():
             return Relation(plan)
         if name.startswith(STREAM):
-            return self._rewrite_source(plan, required)
+            return self._scan(plan, required)
         changelog_function = find_changelog_function(plan)
         if changelog_function is not None:
             return self._rewrite_changelog_function(plan, *changelog_function, required)
@@ -204,20 +191,18 @@ class PlanRewriter:
         inputs = [self.rewrite(child, required) for child in elements(plan.children())]
         if all(relation.is_insert_only for relation in inputs):
             return self._keep(plan, inputs)
-        (relation, *others) = inputs
+        relation = inputs[0]
         if name in _TRANSPARENT:
             return relation
         if name == "EventTimeWatermark" and (required.versions or required.watermark):
             return replace(relation, plan=self._with_inputs(plan, [relation]))
         if name in _REMOVED:
             return relation
-        rewrite_changes = {
-            "Project": self._rewrite_project,
-            "Filter": self._rewrite_filter,
-        }.get(name)
-        if rewrite_changes is None or others:
-            raise self._unsupported_operator(plan, inputs)
-        return rewrite_changes(plan, relation)
+        if name == "Project":
+            return project_changes(self.catalyst, plan, relation)
+        if name == "Filter":
+            return filter_changes(self.catalyst, plan, relation, self.unsupported)
+        raise self._unsupported_operator(plan, inputs)
 
     def _with_old_rows(self, required: Required) -> Required:
         """Return what an operator that keeps rows requires of its inputs."""
@@ -225,7 +210,7 @@ class PlanRewriter:
 
     def _keep(self, plan: Plan, inputs: Sequence[Relation]) -> Relation:
         """Return an operator of Spark over rows that never change."""
-        return Relation(self._with_inputs(plan, inputs), states=_states(*inputs))
+        return Relation(self._with_inputs(plan, inputs), states=states_of(*inputs))
 
     def _needed(self, join: Plan) -> frozenset[int] | None:
         return self._needed_columns.get(frozenset(map(column_id, output(join))))
@@ -244,99 +229,16 @@ class PlanRewriter:
         columns = definition.columns
         aliases = [self.catalyst.alias(column, named) for column, named in zip(columns, output(plan), strict=True)]
         ids = {column_id(column): column_id(named) for column, named in zip(columns, aliases, strict=True)}
-        return self._project(definition, aliases, ids)
+        return rename_columns(self.catalyst, definition, aliases, ids)
 
-    def _project(self, relation: Relation, items: Sequence[Node], ids: Mapping[int, int]) -> Relation:
-        """Return columns of a relation under other ids."""
-        return replace(
-            relation,
-            plan=self.catalyst.project([*items, *relation.hidden], relation.plan),
-            key=relation.key and tuple(map_columns(ids, part) for part in relation.key),
-            fixed=map_columns(ids, relation.fixed),
-            varying=map_columns(ids, relation.varying),
-            of_record=map_columns(ids, relation.of_record),
-            of_change=map_columns(ids, relation.of_change),
-        )
-
-    def _rewrite_source(self, plan: Plan, required: Required) -> Relation:
+    def _scan(self, plan: Plan, required: Required) -> Relation:
         """Read the changes of a table instead of its rows."""
         entry = self._sources.get(str(plan.sourceName()))
-        definition = entry.definition if entry is not None else None
-        if entry is None or definition is None or not definition.reads_content:
+        if entry is None or not entry.definition.reads_content:
             return Relation(plan)
-        changes = self._read_changes(entry)
-        *columns, row_kind, row_order = output(changes)
-        declared = {str(column.name()): column for column in columns}
-        named = output(plan)
-        items = [self.catalyst.alias(declared[str(column.name())], column) for column in named]
-        ids = {str(column.name()): column_id(column) for column in named}
-        primary_key = definition.table.primary_key
-        key = tuple(frozenset({ids[name]}) for name in primary_key)
-        metadata = {ids[c.name]: c.metadata for c in definition.table.columns if c.metadata and c.name in ids}
-        relation = Relation(
-            self.catalyst.project([*items, row_kind, row_order], changes),
-            source_mode(definition),
-            row_kind,
-            row_order,
-            key or None,
-            frozenset().union(*key),
-            of_record=frozenset(metadata),
-            of_change=frozenset()
-            if definition.is_upsert
-            else frozenset(id for id, name in metadata.items() if name not in _METADATA_OF_ROWS),
-        )
-        if required.old_rows if definition.is_upsert else self._removes_duplicates and bool(key):
-            normalized = add_old_rows(self.catalyst, relation)  # whose old rows are complete
-            return replace(normalized, of_change=frozenset(), states=(describe_normalization(definition),))
-        return relation
-
-    def _rewrite_project(self, plan: Plan, relation: Relation) -> Relation:
-        items = elements(plan.projectList())
-        return replace(
-            relation,
-            plan=self.catalyst.project([*items, *relation.hidden], relation.plan),
-            key=project_key(items, relation.key),
-            fixed=project_fixed(items, relation.fixed),
-            varying=project_varying(items, relation.varying),
-            of_record=project_of_record(items, relation.of_record),
-            of_change=project_of_change(items, relation.of_change),
-        )
-
-    def _rewrite_filter(self, plan: Plan, relation: Relation) -> Relation:
-        """Filter old and new rows; of a relation without old rows, turn rows that do not pass into deletes."""
-        condition = plan.condition()
-        if is_varying(condition, relation.varying):
-            raise self.unsupported(
-                f"the filter {show(condition)} {self._over(relation)}",
-                "a row that was accepted may have to be deleted later without having changed. Remove the filter, and "
-                "apply it when the table is read",
-            )
-        if relation.mode == Mode.RETRACT or is_fixed(condition, relation.fixed):
-            change_filter = show(condition) if references(condition) & relation.of_change else relation.change_filter
-            filtered = self.catalyst.with_inputs(plan, [relation.plan])
-            return replace(relation, plan=filtered, change_filter=change_filter)
-        passes = self.catalyst.column(condition)
-        kept, deleted = F.lit(KINDS[UPDATE_AFTER]), F.lit(KINDS[DELETE])
-        if relation.row_kind is None:
-            row_kind = F.when(passes, kept).otherwise(deleted)
-        else:
-            old = self.catalyst.column(relation.row_kind)
-            row_kind = F.when(old == KINDS[DELETE], deleted).when(passes, old).otherwise(deleted)
-        rows = self.catalyst.dataframe(relation.plan)
-        order = [] if relation.row_order is None else [relation.row_order]
-        filtered = analyzed_plan(
-            rows.select(
-                *self.catalyst.columns(relation.columns),
-                row_kind.alias(ROW_KIND_NAME),
-                *self.catalyst.columns(order),
-            )
-        )
-        return replace(
-            relation,
-            plan=filtered,
-            row_kind=output(filtered)[len(relation.columns)],
-            has_unknown_deletes=not relation.is_aggregated,
-        )
+        is_upsert, key = entry.definition.is_upsert, entry.definition.table.primary_key
+        needs_old_rows = required.old_rows if is_upsert else self._removes_duplicates and bool(key)
+        return scan_changes(self.catalyst, plan, entry.definition, self._read_changes(entry), needs_old_rows)
 
     def _rewrite_aggregate(self, plan: Plan, required: Required) -> Relation:
         groupings, items = elements(plan.groupingExpressions()), elements(plan.aggregateExpressions())
@@ -351,7 +253,7 @@ class PlanRewriter:
             used = all_references([*groupings, *items])
             relation = self._merge(plan.child(), relation, session, keys, used)
         if has_windows:
-            return aggregate_windows(self.catalyst, plan, self._with_row_kind(relation), operator, self.unsupported)
+            return aggregate_windows(self.catalyst, plan, self.with_row_kind(relation), operator, self.unsupported)
         needs_state = required.old_rows or relation.states or has_distinct(items) or needs_arrival_order(items)
         if relation.is_insert_only and not needs_state:
             # all groups stay, and Spark returns each one that has changed
@@ -362,7 +264,7 @@ class PlanRewriter:
                 fixed=frozenset(column_id(item) for item in items if not has_aggregate(item)),
                 is_aggregated=True,
             )
-        return self._aggregate(plan, self._with_row_kind(relation), groupings, items, required)
+        return self._aggregate(plan, self.with_row_kind(relation), groupings, items, required)
 
     def _rewrite_sessions(self, plan: Plan, names: Sequence[str], required: Required) -> Relation:
         """Merge the rows of a subquery into sessions."""
@@ -384,7 +286,7 @@ class PlanRewriter:
         used: frozenset[int] | None = None,
     ) -> Relation:
         """Return the rows of merged sessions, with the columns that are used; None for all."""
-        changes, retracts = self._with_row_kind(relation), not relation.is_insert_only
+        changes, retracts = self.with_row_kind(relation), not relation.is_insert_only
         operator = self._read(plan)
         return merge_sessions(self.catalyst, operator, session, keys, changes, retracts, self.unsupported, used)
 
@@ -392,7 +294,7 @@ class PlanRewriter:
         relation = self.rewrite(plan.child(), self._with_old_rows(required))
         if not self._is_updating and relation.is_insert_only:
             return self._keep(plan, [relation])
-        changes = self._with_row_kind(relation)
+        changes = self.with_row_kind(relation)
         return self._aggregate(plan, changes, changes.columns, changes.columns, required)
 
     def _aggregate(
@@ -419,7 +321,7 @@ class PlanRewriter:
         top_n = TopN([], elements(sort.order()), None, limit.ranking, self._read(sort))
         relation = self._rank(top_n, sort.child(), required)
         for project in limit.projects:
-            relation = self._rewrite_project(project, relation)
+            relation = project_changes(self.catalyst, project, relation)
         return relation
 
     def _rank(self, top_n: TopN, child: Plan, required: Required) -> Relation:
@@ -460,35 +362,17 @@ class PlanRewriter:
         return expand_changes(self.catalyst, plan, relation)
 
     def _rewrite_union(self, plan: Plan, required: Required) -> Relation:
-        """Return the rows of all inputs. No columns identify a row any more."""
         inputs = [self.rewrite(child, self._with_old_rows(required)) for child in elements(plan.children())]
         if all(relation.is_insert_only for relation in inputs):
             return self._keep(plan, inputs)
-        relations = [self._with_order(self._with_row_kind(relation)) for relation in inputs]
-        union = self.catalyst.with_inputs(plan, [relation.plan for relation in relations])
-        row_kind, row_order = output(union)[-2:]
+        return union_changes(self.catalyst, plan, [self.with_row_kind(relation) for relation in inputs])
 
-        def any_of(ids: Callable[[Relation], frozenset[int]]) -> frozenset[int]:
-            return frozenset(
-                column_id(column)
-                for i, column in enumerate(output(union))
-                if any(column_id(output(relation.plan)[i]) in ids(relation) for relation in relations)
-            )
+    def with_row_kind(self, relation: Relation) -> Relation:
+        """Return changes with old rows; rows that never change have the row kind +I.
 
-        return Relation(
-            union,
-            Mode.RETRACT,
-            row_kind,
-            row_order,
-            varying=any_of(lambda relation: relation.varying),
-            of_change=any_of(lambda relation: relation.of_change),
-            change_filter=next((relation.change_filter for relation in relations if relation.change_filter), None),
-            is_unordered=any(relation.is_aggregated or relation.is_unordered for relation in relations),
-            states=_states(*relations),
-        )
-
-    def _with_row_kind(self, relation: Relation) -> Relation:
-        """Return changes with old rows; rows that never change have the row kind +I."""
+        Raises:
+            UnsupportedSqlError: the old rows of updates are not known.
+        """
         if not relation.is_insert_only:
             self.check_old_rows(relation)
             return relation
@@ -498,18 +382,6 @@ class PlanRewriter:
         plan = analyzed_plan(rows.select(*self.catalyst.columns(output(relation.plan)), row_kind, row_order))
         row_kind, row_order = output(plan)[-2:]
         return Relation(plan, Mode.RETRACT, row_kind, row_order, states=relation.states)
-
-    def with_inserts(self, relation: Relation) -> Relation:
-        """Return rows that never change as changes."""
-        return self._with_row_kind(relation)
-
-    def _with_order(self, relation: Relation) -> Relation:
-        """Return changes with the column of their order."""
-        if relation.row_order is not None:
-            return relation
-        rows, no_order = self.catalyst.dataframe(relation.plan), F.lit(0).cast("bigint").alias(ROW_ORDER_NAME)
-        plan = analyzed_plan(rows.select(*self.catalyst.columns(output(relation.plan)), no_order))
-        return replace(relation, plan=plan, row_order=output(plan)[-1])
 
     def _rewrite_join(self, plan: Plan, required: Required) -> Relation:
         sides = elements(plan.children())
@@ -521,31 +393,20 @@ class PlanRewriter:
         inputs = [i if i.plan.isStreaming() else Relation(stream_constants(self.catalyst, i.plan)) for i in inputs]
         if not self._is_updating and all(relation.is_insert_only for relation in inputs):
             return self._keep(plan, inputs)
-        left, right = map(self._with_row_kind, inputs)
+        left, right = map(self.with_row_kind, inputs)
         are_insert_only = not required.old_rows and all(relation.is_insert_only for relation in inputs)
         relation, described = join_changes(
             self.catalyst, plan, left, right, self._needed(plan), self.unsupported, are_insert_only
         )
-        return replace(relation, states=(*_states(left, right), described))
+        return replace(relation, states=(*states_of(left, right), described))
 
     def _join_static(self, plan: Plan, inputs: Sequence[Relation]) -> Relation:
-        """Keep the join of an aggregate with a static table on columns that do not change."""
         if all(relation.is_insert_only for relation in inputs):
             return self._keep(plan, inputs)
-        changing = next(relation for relation in inputs if not relation.is_insert_only)
-        static = [relation for relation in inputs if not relation.plan.isStreaming()]
-        condition = plan.condition().get() if plan.condition().isDefined() else None
-        static_ids = frozenset(column_id(column) for relation in static for column in output(relation.plan))
-        fixed = changing.fixed | static_ids
-        if changing.row_kind is not None or not static or (condition is not None and not is_fixed(condition, fixed)):
+        joined = join_static_rows(plan, inputs, self.unsupported)
+        if joined is None:
             raise self._unsupported_operator(plan, inputs)
-        if join_type_of(plan) != "LEFT" and any(_may_change(relation.plan) for relation in static):
-            raise self.unsupported(
-                "a join of a streaming aggregate with a table that may change",
-                "a group that no longer has a row in the table would stay in the result. Use LEFT JOIN, or join before "
-                "the aggregate",
-            )
-        return replace(changing, plan=self._with_inputs(plan, inputs), key=None, fixed=fixed)
+        return replace(joined, plan=self._with_inputs(plan, inputs))
 
     def _rewrite_temporal_join(self, join: TemporalJoin, needed: frozenset[int] | None) -> Relation:
         if has_temporal_join(self._read(join.left)):
@@ -557,11 +418,11 @@ class PlanRewriter:
         left = self.rewrite(join.left)
         right = self.rewrite(join.versions, _VERSIONS)
         if join.mark.key and right.is_insert_only:
-            right = self._with_row_kind(right)
+            right = self.with_row_kind(right)
             ids = {str(column.name()): column_id(column) for column in right.columns}
             right = replace(right, key=tuple(frozenset({ids[name]}) for name in join.mark.key))
         relation, described = join_versions(self.catalyst, join, left, right, needed, self.unsupported)
-        return replace(relation, states=(*_states(left, right), described))
+        return replace(relation, states=(*states_of(left, right), described))
 
     def _rewrite_changelog_function(
         self, plan: Plan, function: ChangelogFunction, table: Plan, required: Required
@@ -584,7 +445,7 @@ class PlanRewriter:
         """
         if relation.mode != Mode.RETRACT:
             raise self.unsupported(
-                f"this query {self._over(relation)}",
+                f"this query {relation.description}",
                 "the old row of an update is unknown. Write the rows of the aggregate into an 'upsert-kafka' table "
                 "first",
             )
@@ -606,15 +467,8 @@ class PlanRewriter:
                 "'...'), and join these tables when they are read"
             )
         return self.unsupported(
-            f"{name} {self._over(relation)}", f"rows that leave the result would stay in the table. {advice}"
+            f"{name} {relation.description}", f"rows that leave the result would stay in the table. {advice}"
         )
-
-    def _over(self, relation: Relation) -> str:
-        return "over a streaming aggregate" if relation.is_aggregated else "over a stream of changes"
-
-
-def _states(*relations: Relation) -> tuple[Json, ...]:
-    return tuple(state for relation in relations for state in relation.states)
 
 
 def _is_top_n(generator: Node) -> bool:
@@ -622,10 +476,3 @@ def _is_top_n(generator: Node) -> bool:
     if class_name(generator) != "PosExplode" or class_name(generator.child()) != "AttributeReference":
         return False
     return str(generator.child().name()) == TOP_ROWS
-
-
-def _may_change(plan: Plan) -> bool:
-    """Return whether a plan without streams reads tables, which each micro-batch reads again."""
-    return any(
-        class_name(leaf) in ("DataSourceV2Relation", "LogicalRelation") for leaf in elements(plan.collectLeaves())
-    )

@@ -98,6 +98,11 @@ class Relation:
         return self.mode == Mode.INSERT_ONLY
 
     @property
+    def description(self) -> str:
+        """What an operator is over, for messages."""
+        return "over a streaming aggregate" if self.is_aggregated else "over a stream of changes"
+
+    @property
     def hidden(self) -> list[Attribute]:
         """The columns that are not in the user's query, which are the last ones of the plan."""
         return [column for column in (self.row_kind, self.row_order) if column is not None]
@@ -107,6 +112,11 @@ class Relation:
         """The columns of the user's query."""
         columns = output(self.plan)
         return columns[: len(columns) - len(self.hidden)]
+
+
+def states_of(*relations: Relation) -> tuple[Json, ...]:
+    """Return the stateful operators of several inputs."""
+    return tuple(state for relation in relations for state in relation.states)
 
 
 def is_deterministic(node: Node) -> bool:

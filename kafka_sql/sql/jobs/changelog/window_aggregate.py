@@ -16,9 +16,9 @@ from kafka_sql import state
 from kafka_sql.spark.catalyst import Catalyst, Plan, aggregate_calls, analyzed_plan, elements, is_event_time, is_session
 from kafka_sql.spark.plan import Operator
 from kafka_sql.sql.jobs.changelog.aggregate_calls import restore_columns
+from kafka_sql.sql.jobs.changelog.group_aggregate import aggregate_inputs, order_column
 from kafka_sql.sql.jobs.changelog.relation import MakeError, Mode, Relation
 from kafka_sql.sql.jobs.changelog.session_windows import has_sessions
-from kafka_sql.sql.jobs.changelog.stateful_aggregate import aggregate_inputs, order_column
 from kafka_sql.sql.jobs.changelog.windows import groups_by_window
 from kafka_sql.sql.jobs.checkpoints.fingerprint import describe_aggregate
 

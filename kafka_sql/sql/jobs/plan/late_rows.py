@@ -16,7 +16,7 @@ from kafka_sql.spark.context import is_connect
 from kafka_sql.spark.plan import ATTRIBUTE, STREAM, WATERMARK, Operator
 from kafka_sql.spark.plan_reader import read_plan
 from kafka_sql.sql.jobs.changelog.session_windows import has_sessions
-from kafka_sql.sql.jobs.changelog.temporal_joins import has_temporal_join
+from kafka_sql.sql.jobs.changelog.temporal_join_marks import has_temporal_join
 from kafka_sql.sql.jobs.changelog.windows import is_window_time
 
 _INNER_JOINS: Final = ("CROSS", "INNER", "LEFT SEMI")  # those that need no watermark

@@ -24,7 +24,7 @@ from kafka_sql.spark.catalyst import (
 )
 from kafka_sql.spark.plan_reader import read_operator
 from kafka_sql.sql.jobs.changelog.relation import Key, MakeError, Relation, all_references, key_column, references
-from kafka_sql.sql.jobs.changelog.temporal_joins import TemporalJoin
+from kafka_sql.sql.jobs.changelog.temporal_join_marks import TemporalJoin
 from kafka_sql.sql.jobs.checkpoints.fingerprint import Json, describe_temporal_join
 from kafka_sql.table.changelog import KINDS, ROW_KIND_NAME, ROW_ORDER_NAME, UPDATE_BEFORE
 

@@ -1,4 +1,4 @@
-"""Add stateful operators to a plan: the old rows of upserts, what changes in a sink, and one row of each key."""
+"""Keep the newest row of each key: Flink's ChangelogNormalize, for the old rows of upserts and for changes in a sink."""
 
 from __future__ import annotations
 
@@ -18,28 +18,15 @@ def add_old_rows(catalyst: Catalyst, relation: Relation) -> Relation:
     """Return upserts with the old row of each key, as Flink's ChangelogNormalize does."""
     assert relation.key is not None
     key = [next(iter(part)) for part in relation.key]
-    return replace(_apply(catalyst, relation, state.normalize, key), mode=Mode.RETRACT)
+    return replace(apply_operator(catalyst, relation, state.normalize, key), mode=Mode.RETRACT)
 
 
 def drop_unchanged(catalyst: Catalyst, relation: Relation, key: Sequence[int]) -> Relation:
     """Return upserts without those that do not change the sink: equal rows, and deletes of keys that it lacks."""
-    return _apply(catalyst, relation, partial(state.normalize, returns_old_rows=False), key)
+    return apply_operator(catalyst, relation, partial(state.normalize, returns_old_rows=False), key)
 
 
-def materialize(
-    catalyst: Catalyst, relation: Relation, key: Sequence[int], names: Sequence[str], conflict: str
-) -> Relation:
-    """Return one row of each key of a sink, as Flink's SinkUpsertMaterializer does.
-
-    Args:
-        names: the names of the key's columns in the sink.
-        conflict: which row; see ``state.materialize``.
-    """
-    rows = _apply(catalyst, relation, partial(state.materialize, conflict=conflict, names=names), key)
-    return replace(rows, mode=Mode.UPSERT, key=tuple(frozenset({id}) for id in key), fixed=frozenset(key))
-
-
-def _apply(
+def apply_operator(
     catalyst: Catalyst,
     relation: Relation,
     operator: Callable[[DataFrame, Sequence[str], str | None], DataFrame],
