@@ -1,4 +1,4 @@
-"""Keep the newest row of each key: Flink's ChangelogNormalize, for the old rows of upserts and for changes in a sink."""
+"""Keep the newest row of each key: Flink's ChangelogNormalize, for the old rows of upserts and changes in a sink."""
 
 from __future__ import annotations
 
