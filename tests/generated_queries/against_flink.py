@@ -26,6 +26,7 @@ REFUSED_BY_FLINK: Final = "refused by Flink"
 UNSTABLE: Final = "not deterministic in Flink"  # it depends on which table is read first
 _QUERIES: Final = 1000  # seeds per world, so that each world has other queries
 _NO_UPDATES: Final = "doesn't support consuming update"
+_RESTARTS: Final = (0, 1)  # few, because those of a batch against a stream are the test of them
 _RUNS: Final = 3  # of a query that is different, in Flink
 _NAMES: Final = re.compile(r"'?\b(generated_\d+\.\w+|[tc]\d+|[a-d]_\w+|q\d+|#\d+)\b'?")
 
@@ -65,10 +66,14 @@ class Comparison:
             expected = self.flink.run(world, query)
         except FlinkError as e:
             return Outcome(REFUSED_BY_FLINK, str(e))
-        outcome = run_query(self.spark, self.topics, world, names, query, seed=seed, expected=expected)
+        outcome = run_query(
+            self.spark, self.topics, world, names, query, seed=seed, expected=expected, restarts=_RESTARTS
+        )
         if outcome.outcome == REFUSED and _NO_UPDATES in outcome.reason:
             expected = replace(expected, is_insert_only=False)
-            outcome = run_query(self.spark, self.topics, world, names, query, seed=seed, expected=expected)
+            outcome = run_query(
+                self.spark, self.topics, world, names, query, seed=seed, expected=expected, restarts=_RESTARTS
+            )
         if outcome.outcome == DIFFERENT:
             again = [self.flink.run(world, query).content for _ in range(_RUNS)]
             if any(content != expected.content for content in again):
@@ -102,7 +107,7 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=0, help="seed of the first world")
     parser.add_argument("--count", type=int, default=15, help="number of worlds")
     parser.add_argument("--queries", type=int, default=10, help="per world")
-    parser.add_argument("--only", type=int, help="seed of the only query to run")
+    parser.add_argument("--only", type=int, nargs="+", help="seeds of the only queries to run")
     parser.add_argument("--histories", type=int, default=100)
     parser.add_argument("--at-once", type=int, default=3, help="queries that run at the same time")
     parser.add_argument("--trials", type=int, default=40, help="of shrinking a fault; 0 for none")
@@ -119,7 +124,7 @@ def _cases(arguments: argparse.Namespace) -> Iterator[Case]:
             break
         world = generate_world(world_seed, arguments.histories)
         first = world_seed * _QUERIES
-        for seed in range(first, first + arguments.queries) if arguments.only is None else [arguments.only]:
+        for seed in range(first, first + arguments.queries) if arguments.only is None else arguments.only:
             yield Case(world_seed, seed, world, generate_query(world.tables, seed))
 
 

@@ -85,6 +85,7 @@ def run_query(
     is_keyed: bool = True,
     seed: int = 0,
     expected: Expected | None = None,
+    restarts: Sequence[int] = (1, 1, 2),
 ) -> Outcome:
     """Run a query over topics that have the records of a world.
 
@@ -97,13 +98,14 @@ def run_query(
         is_keyed: whether the query has the number of the history.
         seed: of the cuts and the restarts.
         expected: what another engine returns; by default, what a batch query returns.
+        restarts: numbers of restarts, of which one is chosen at random.
     """
     outcome = Outcome(FAILED, _BUSY)
     while _BUSY in outcome.reason:
         with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
             session = kafka_sql.enable(spark.newSession())
             rng = random.Random(f"run-{seed}")
-            run = _Run(session, topics, world, names, query, is_keyed, rng, Path(folder), expected)
+            run = _Run(session, topics, world, names, query, is_keyed, rng, Path(folder), expected, restarts)
             outcome = run.run()
     return outcome
 
@@ -134,7 +136,8 @@ class _Run:
     is_keyed: bool
     rng: random.Random
     folder: Path
-    peer: Expected | None = None
+    peer: Expected | None
+    restarts: Sequence[int]
     sink: str = field(default="")
 
     def run(self) -> Outcome:
@@ -150,7 +153,7 @@ class _Run:
         except _ERRORS as e:
             return Outcome(_refusal(e), f"before the start: {_first_lines(e)}")
         try:
-            for _ in range(self.rng.choice((1, 1, 2))):
+            for _ in range(self.rng.choice(self.restarts)):
                 self._stop_at_random(started)
                 started = self._start()
             self._finish(started)
