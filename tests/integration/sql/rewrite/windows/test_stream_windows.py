@@ -47,7 +47,7 @@ class Stream:
         (row,) = self._sql(insert).collect()
         self.query = self._spark.streams.get(row[0])
 
-    def send(self, *values: tuple[str, str, int]) -> None:
+    def send(self, *values: tuple[str, str | None, int]) -> None:
         for ts, k, x in values:
             self._topics.produce(self.source, json.dumps({"ts": ts, "k": k, "x": x}).encode())
         self.query.processAllAvailable()
@@ -102,6 +102,27 @@ def test_tumble(stream: Stream, zone: None, type: str) -> None:
         (local("08:10:00"), local("08:20:00"), event("08:19:59.999"), k, x) for k, x in (("a", 4), ("b", 8), ("c", 48))
     ]
     assert stream.state_rows == 2
+
+
+@pytest.mark.parametrize("type", ["TIMESTAMP(3)", pytest.param("TIMESTAMP_LTZ(3)", marks=pytest.mark.long)])
+def test_rows_that_a_filter_drops_close_windows_and_make_others_late(stream: Stream, zone: None, type: str) -> None:
+    event = local if type == "TIMESTAMP(3)" else utc
+    stream.start(
+        f"ts {type}, k STRING, x INT, {WATERMARK}",
+        "s TIMESTAMP(3), e TIMESTAMP(3), k STRING, x BIGINT",
+        "INSERT INTO tgt SELECT window_start, window_end, k, sum(x) FROM CUMULATE(TABLE src, DESCRIPTOR(ts), "
+        "INTERVAL '5' MINUTES, INTERVAL '10' MINUTES) WHERE NOT (k BETWEEN 'x' AND 'z') "
+        "GROUP BY window_start, window_end, k",
+    )
+    stream.send((event("08:00:00"), "a", 1), (event("08:05:00"), "a", 2))
+    stream.send((event("08:10:01"), None, 0))  # does not pass the filter
+    assert stream.new_rows(2) == [
+        (local("08:00:00"), local("08:05:00"), "a", 1),
+        (local("08:00:00"), local("08:10:00"), "a", 3),
+    ]
+    stream.send((event("08:09:59"), "a", 100), (event("08:15:00"), "b", 4))  # the first one is late
+    stream.send((event("08:20:01"), "y", 0))
+    assert stream.new_rows(1) == [(local("08:10:00"), local("08:20:00"), "b", 4)]
 
 
 @pytest.mark.long
