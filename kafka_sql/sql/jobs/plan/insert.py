@@ -16,6 +16,8 @@ from kafka_sql.options import builtin_connectors
 from kafka_sql.options import connector as opt
 from kafka_sql.spark.context import is_connect
 from kafka_sql.spark.null_keys import match_no_nulls
+from kafka_sql.spark.plan_reader import read_plan
+from kafka_sql.spark.stream_support import groups_by_event_time
 from kafka_sql.spark.subqueries import analyze_query
 from kafka_sql.sql.dataframes import SparkSql
 from kafka_sql.sql.jobs import settings
@@ -30,7 +32,7 @@ from kafka_sql.sql.jobs.plan.insert_query import (
     read_options,
     read_query,
 )
-from kafka_sql.sql.jobs.plan.late_rows import needs_late_rows
+from kafka_sql.sql.jobs.plan.late_rows import has_time_condition, needs_late_rows
 from kafka_sql.sql.jobs.plan.processing_time import add_watermark, windowed_processing_times
 from kafka_sql.sql.jobs.plan.sink_rows import (
     name_fields,
@@ -205,10 +207,22 @@ def _close_windows(
     query: DataFrame,
     spark_sql: SparkSql,
 ) -> tuple[QueryRewrite, DataFrame]:
-    """Return a query whose windows end, by the watermark or by the processing time, and its rewrite."""
+    """Return a query whose windows end, by the watermark or by the processing time, and its rewrite.
+
+    Raises:
+        UnsupportedSqlError: the query has windows of both.
+    """
     if not windowed_processing_times(query) or are_all_bounded(rewrite.streamed_tables, query):
         return rewrite, close_windows(query)
-    # the watermark of an event time would be that of the processing time, too
+    plan = read_plan(query)
+    if groups_by_event_time(plan) or has_time_condition(list(plan.walk())):
+        name = ".".join(statement.name)
+        raise UnsupportedSqlError(
+            f"INSERT INTO '{name}': windows over PROCTIME() in a query with windows or joins by an event time are not "
+            "supported, because Spark's watermark is the same for both times. Write the rows of one of them into a "
+            "table, and read that in another query.",
+            table=name,
+        )
     rewrite = read_query(tables, statement.query, replace(options, watermarks=False))
     query = analyze_query(spark, rewrite.text, spark_sql)
     return rewrite, close_windows(add_watermark(spark, query, windowed_processing_times(query)))

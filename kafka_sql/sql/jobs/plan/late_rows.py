@@ -59,7 +59,7 @@ def needs_late_rows(rows: DataFrame, accepts_changes: bool) -> bool:
                 return False
         elif operator.name not in _STATELESS_OR_UPDATING and not operator.name.startswith(STREAM):
             return False  # LIMIT, for example
-    return drops_rows and not _has_time_condition(operators)
+    return drops_rows and not has_time_condition(operators)
 
 
 def _needs_watermark(window: Operator) -> bool:
@@ -72,7 +72,7 @@ def _needs_watermark(window: Operator) -> bool:
     )
 
 
-def _has_time_condition(operators: Sequence[Operator]) -> bool:
+def has_time_condition(operators: Sequence[Operator]) -> bool:
     """Return whether conditions bound the difference of two event times, as in interval joins and window joins."""
     bounds = 0
     conditions = [(part, o.children) for o in operators if o.condition is not None for part in o.condition.conjuncts()]

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import pytest
 
+from kafka_sql.errors import UnsupportedSqlError
 from tests.topics import Topics
 
 pytestmark = pytest.mark.integration
@@ -100,3 +101,17 @@ def test_windows_over_the_processing_time_end_without_another_row(spark: Any, st
     (message,) = topics.consume(target, 1)
     assert json.loads(message.value()) == {"k": "x", "n": 3}
     run.stop()
+
+
+def test_windows_of_both_times_are_refused(spark: Any, streaming: Any, topics: Topics) -> None:
+    columns = "k STRING, ts TIMESTAMP(3), p AS PROCTIME(), WATERMARK FOR ts AS ts"
+    streaming(f"CREATE TABLE src ({columns}) {topics.with_options(topics.create())}")
+    streaming(f"CREATE TABLE tgt (k STRING, n BIGINT) {topics.with_options(topics.create())}")
+    windows = (
+        f"SELECT k, count(*) FROM TABLE(TUMBLE(TABLE src, DESCRIPTOR({time}), INTERVAL '1' MINUTE)) "
+        "GROUP BY k, window_start, window_end"
+        for time in ("p", "ts")
+    )
+    with pytest.raises(UnsupportedSqlError, match="Spark's watermark is the same for both times"):
+        streaming(f"INSERT INTO tgt {' UNION ALL '.join(windows)}")
+    assert spark.streams.active == []
