@@ -45,11 +45,15 @@ def declare(
     else:
         with_clause = topics.with_options(topic, format=stored, **added)
     columns = table.schema_without_key() if stored == INSERT_ONLY else table.schema
-    rows = [row for kind, row in (*table.before, *table.after) if kind != "-D"]
-    if table.is_source and any(_breaks_not_null(row, table.type) for row in rows):
+    if table.is_source and _has_unexpected_null(table):
         # Flink's test source does not check its rows; a format does, so that only a sink could drop them
         columns = [column.replace(" NOT NULL", "") for column in columns]
     return f"CREATE TABLE `{table.name}` (\n  {', '.join(columns)}\n) {with_clause}"
+
+
+def _has_unexpected_null(table: ProgramTable) -> bool:
+    rows = [row for kind, row in (*table.before, *table.after) if kind != "-D"]
+    return any(_breaks_not_null(row, table.type) for row in rows)
 
 
 def _breaks_not_null(value: Any, type: Type) -> bool:
