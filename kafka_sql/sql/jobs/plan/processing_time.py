@@ -23,6 +23,7 @@ from kafka_sql.spark.catalyst import (
     output,
 )
 from kafka_sql.spark.context import spark_context
+from kafka_sql.spark.event_time import below_filters
 from kafka_sql.spark.expression_text import WINDOW_MARK
 from kafka_sql.spark.jar import add_jar, java_classes
 from kafka_sql.spark.plan import ATTRIBUTE, Expression
@@ -97,9 +98,9 @@ def _with_watermark(spark: SparkSession, catalyst: Catalyst, plan: Plan, time: i
         ),
         F.lit(False).alias(_IS_ROW),
     )
-    # a condition with the time stays above the watermark
-    is_row = F.expr(f"if({_IS_ROW}, {_TIME}, NULL) IS NOT NULL")
-    kept = analyzed_plan(rows.union(ticks).withWatermark(_TIME, "0 seconds").where(is_row))
+    watched = rows.union(ticks).withWatermark(_TIME, "0 seconds")
+    time_column = below_filters(watched, _TIME).alias(_TIME, metadata=watched.schema[_TIME].metadata)
+    kept = analyzed_plan(watched.withColumn(_TIME, time_column).where(_IS_ROW))
     named = [
         column.withMetadata(new.metadata()) if column_id(column) == time else column
         for new, column in zip(output(kept), columns, strict=False)
