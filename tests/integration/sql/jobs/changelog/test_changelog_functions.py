@@ -22,7 +22,9 @@ def test_changes_become_rows_and_changes_again(spark: Any, streaming: Any, topic
     columns = "id INT, k INT, v INT"
     streaming(f"CREATE TABLE a ({columns}) {topics.with_options(source, format='debezium-json')}")
     streaming(f"CREATE TABLE events (op STRING, {columns}) {topics.with_options(events)}")
-    streaming("CREATE VIEW changes AS SELECT * FROM TO_CHANGELOG(input => TABLE a, op_mapping => " + _MAPPING + ")")
+    streaming(
+        f"CREATE TEMPORARY VIEW changes AS SELECT * FROM TO_CHANGELOG(input => TABLE a, op_mapping => {_MAPPING})"
+    )
     types = "k INT, x INT, g BIGINT, n BIGINT, d DOUBLE"
     streaming(f"CREATE TABLE tgt ({types}) {topics.with_options(target, format='debezium-json')}")
     aggregate = (

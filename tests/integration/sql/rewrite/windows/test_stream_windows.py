@@ -234,21 +234,16 @@ def test_two_aggregates_of_a_table_in_a_query(stream: Stream) -> None:
     assert stream.new_rows(2) == [(local("08:00:00"), "a", 2), (local("08:10:00"), "c", 1)]
 
 
-def test_sessions_are_merged_or_rejected(streaming: Any, stream: Stream, topics: Topics) -> None:
-    """Only Spark's aggregate of rows with a watermark merges sessions; into a sink with changes, too."""
-    session = "SESSION(TABLE {} PARTITION BY k, DESCRIPTOR({}), INTERVAL '5' SECOND)"
+def test_sessions_are_merged(streaming: Any, stream: Stream, topics: Topics) -> None:
+    """Also into a sink with changes."""
+    session = "SESSION(TABLE src PARTITION BY k, DESCRIPTOR(ts), INTERVAL '5' SECOND)"
     query = f"SELECT k, window_end, count(*) FROM {session} GROUP BY k, window_start, window_end"
-    columns = f"ts TIMESTAMP(3), k STRING, x INT, p AS PROCTIME(), {WATERMARK}"
+    columns = f"ts TIMESTAMP(3), k STRING, x INT, {WATERMARK}"
     stream.start(columns, "k STRING, e TIMESTAMP(3), n BIGINT", "INSERT INTO tgt SELECT k, ts, x FROM src WHERE x < 0")
-    columns = f"{columns}, PRIMARY KEY (k) NOT ENFORCED"
-    streaming(f"CREATE TABLE upserts ({columns}) {topics.with_upsert_options(topics.create())}")
     sink = topics.with_options(stream.target, format="debezium-json")
     streaming(f"CREATE TABLE changes (k STRING, e TIMESTAMP(3), n BIGINT) {sink}")
-    for arguments in (("upserts", "ts"), ("src", "p")):
-        with pytest.raises(UnsupportedSqlError, match=r"SESSION windows over changes, or over PROCTIME\(\)"):
-            streaming(f"INSERT INTO changes {query.format(*arguments)}")
     stream.query.stop()
-    stream.restart(f"INSERT INTO changes {query.format('src', 'ts')}")
+    stream.restart(f"INSERT INTO changes {query}")
     stream.send((local("08:00:01"), "a", 1), (local("08:00:03"), "a", 2))
     stream.send((local("08:00:06"), "a", 2))
     stream.send((local("08:10:00"), "c", 1))
