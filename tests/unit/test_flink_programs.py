@@ -119,12 +119,15 @@ def test_values_are_rendered_as_in_java(root: str, value: Any, text: str) -> Non
     assert render(value, {"root": root, "nullable": True, "children": [], "scale": 2}) == text
 
 
-def test_the_last_row_has_a_time_and_no_other_value() -> None:
+def test_the_last_row_has_a_time_and_passes_filters() -> None:
     rows = [("+I", {"k": 1, "v": "2026-01-01 00:00:00"})]
-    timed = table("SOURCE", "k INT", "v STRING", "t AS TO_TIMESTAMP(v)", "WATERMARK FOR t AS t", before=rows)
-    assert last_row(timed) == {"k": None, "v": "2999-01-01 00:00:00"}
+    type = {"root": "ROW", "nullable": True, "names": ["k", "v", "s"], "children": [INT, TEXT, TEXT]}
+    columns = "k INT", "v STRING", "s STRING", "t AS TO_TIMESTAMP(v)", "WATERMARK FOR t AS t"
+    timed = table("SOURCE", *columns, before=rows, type=type)
+    assert last_row(timed) == {"k": -99, "v": "2999-01-01 00:00:00", "s": "~last~"}
     assert last_row(table("SOURCE", "k INT", "v STRING")) is None
     assert is_of_last_row("[null, 2999-01-01T00:00]")
+    assert is_of_last_row("[~last~, 1]")
 
 
 def test_regressions() -> None:
