@@ -271,7 +271,10 @@ def test_what_would_be_wrong_is_refused_before_the_start(spark: Any, streaming: 
         ("by_id SELECT * FROM changes WHERE w > rand()", "the filter .*rand.* over a stream of changes"),
         ("by_id SELECT * FROM changes WHERE id IN (SELECT x FROM static)", "the filter .* over a stream of changes"),
         ("by_id SELECT c.* FROM changes c JOIN located d ON c.id = d.o", "the expression o in a join of changes"),
-        ("plain SELECT c.* FROM plain c LEFT JOIN plain d ON c.id = d.id", "doesn't support consuming .* which a join"),
+        (
+            "plain SELECT c.* FROM plain c LEFT JOIN plain d ON c.id = d.id",
+            "doesn't support consuming .* which node Join",
+        ),
         (
             "by_id SELECT * FROM changes WHERE w > (SELECT w FROM latest)",
             "scalar subquery over a stream must return one row",
