@@ -134,18 +134,22 @@ def plan_changelog(
             "Spark does not return the changes of the result there. Write the rows of the join into a table, and "
             "aggregate that",
         )
-    # ORDER BY PROCTIME() keeps no rows
-    is_rewritten = bool(relation.states or functions) or any(operator.name == "Sort" for operator in operators.walk())
-    query = _run_in_spark(catalyst, sink, rows, relation, is_rewritten)
+    query = _run_in_spark(catalyst, sink, rows, relation, bool(functions))
     names = {source.provider: source.definition.name for source in sources}
     return replace(query, show=partial(show_operators, rewriter.root, query.states, sink.name, query.mode, names))
 
 
 def _run_in_spark(
-    catalyst: Catalyst, sink: ChangelogSink, rows: DataFrame, relation: Relation, is_rewritten: bool
+    catalyst: Catalyst, sink: ChangelogSink, rows: DataFrame, relation: Relation, calls_functions: bool
 ) -> ChangelogQuery:
-    """Return the rows as Spark computes them, and its output mode."""
+    """Return the rows as Spark computes them, and its output mode.
+
+    Args:
+        calls_functions: whether the query calls TO_CHANGELOG or FROM_CHANGELOG.
+    """
     states = relation.states
+    # ORDER BY PROCTIME() keeps no rows
+    is_rewritten = bool(states) or calls_functions or any(o.name == "Sort" for o in read_plan(rows).walk())
     if relation.is_insert_only and is_rewritten:
         return ChangelogQuery(catalyst.dataframe(relation.plan), states=states)
     uses_update_mode = relation.is_aggregated or bool(states)

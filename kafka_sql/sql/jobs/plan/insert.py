@@ -164,17 +164,12 @@ def _plan_stream(
     prepare_static_sides(spark, rewrite, query, name)
     if isinstance(table, SparkTable):
         _check_conflict(statement, table.name, accepts_changes)
-        start_column = table.history.start if table.history is not None else None
-        changelog_sink = ChangelogSink(table.name, accepts_changes, table.primary_key, start_column=start_column)
-    else:
-        changelog_sink = table_sink(table)
-        if is_real_time:
-            check_query(table, rows)
+    elif is_real_time:
+        check_query(table, rows)
     # the same query over changes instead of rows, if its sources have any
     changes = ChangelogQuery(rows)
     if not is_connect(spark):
-        changelog_sink = replace(changelog_sink, conflict=statement.conflict or state.DEDUPLICATE)
-        changes = plan_changelog(spark, tables, changelog_sink, rows, rewrite.streamed_tables)
+        changes = plan_changelog(spark, tables, _changelog_sink(table, statement), rows, rewrite.streamed_tables)
         changes = replace(changes, rows=match_no_nulls(changes.rows))
     _check_is_updating(statement, name, changes.mode is not Mode.INSERT_ONLY)
     rows = changes.rows
@@ -196,6 +191,16 @@ def _plan_stream(
         states=changes.states,
         show_operators=changes.show,
     )
+
+
+def _changelog_sink(table: CatalogTable | SparkTable, statement: Insert) -> ChangelogSink:
+    """Return what a table accepts."""
+    if isinstance(table, CatalogTable):
+        sink = table_sink(table)
+    else:
+        start_column = table.history.start if table.history is not None else None
+        sink = ChangelogSink(table.name, bool(table.primary_key), table.primary_key, start_column=start_column)
+    return replace(sink, conflict=statement.conflict or state.DEDUPLICATE)
 
 
 def _close_windows(
