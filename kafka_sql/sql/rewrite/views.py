@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from pyspark.errors import AnalysisException
+
 from kafka_sql.catalog.sql_literals import like_pattern, qualified_name, quote, string_literal
 from kafka_sql.catalog.tables import Tables
 from kafka_sql.sql.recognize.names import current_database, strip_catalog
@@ -45,11 +47,20 @@ def view_columns(tables: Tables, name: tuple[str, ...]) -> list[str]:
 
 
 def _show_table_extended(tables: Tables, name: tuple[str, ...]) -> str | None:
-    """Return what SHOW TABLE EXTENDED prints for a table or view; a temporary view takes precedence."""
+    """Return what SHOW TABLE EXTENDED prints for a table or view; a temporary view takes precedence.
+
+    Returns None if there is no such database, as for files: parquet.`/path`.
+    """
     if len(name) > 2:
         return None
     database = f"IN {quote(name[0])} " if len(name) > 1 else ""
-    rows = tables.spark_sql(f"SHOW TABLE EXTENDED {database}LIKE {string_literal(like_pattern(name[-1]))}").collect()
+    statement = f"SHOW TABLE EXTENDED {database}LIKE {string_literal(like_pattern(name[-1]))}"
+    try:
+        rows = tables.spark_sql(statement).collect()
+    except AnalysisException as e:
+        if e.getCondition() != "SCHEMA_NOT_FOUND":
+            raise
+        return None
     matches = [r for r in rows if r.tableName.lower() == name[-1].lower() and (len(name) == 1 or not r.isTemporary)]
     matches.sort(key=lambda r: not r.isTemporary)
     return matches[0].information if matches else None
