@@ -145,7 +145,12 @@ def arrival_order(spark: SparkSession) -> Column:
 
 
 def session_windows(
-    rows: DataFrame, key: Sequence[str], session: str, order: str | None, retracts: bool = True
+    rows: DataFrame,
+    key: Sequence[str],
+    session: str,
+    order: str | None,
+    retracts: bool = True,
+    drops_late_rows: bool = True,
 ) -> DataFrame:
     """Merge the windows of rows into sessions, as Flink's window function SESSION does.
 
@@ -158,12 +163,13 @@ def session_windows(
         session: the column with the session of each row alone: a struct of its time, and of its time plus the gap.
         order: see ``normalize``.
         retracts: whether there are old rows.
+        drops_late_rows: whether rows of sessions that have ended are late; see ``aggregate``.
 
     Returns:
         rows with the columns of ``rows``, without the row kind and the order. ``session`` has the merged session.
     """
     keys = java_array(rows.sparkSession, "String", key)
-    return call_operator("sessionWindows", rows, keys, session, ROW_KIND_NAME, order, retracts)
+    return call_operator("sessionWindows", rows, keys, session, ROW_KIND_NAME, order, retracts, drops_late_rows)
 
 
 def join(

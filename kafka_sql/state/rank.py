@@ -82,22 +82,26 @@ def rank_windows(
     )
 
 
-def keep_first(rows: DataFrame, key: Sequence[str], columns: Sequence[str], time: str | None) -> DataFrame:
+def keep_first(
+    rows: DataFrame, key: Sequence[str], columns: Sequence[str], time: str | None, drops_late_rows: bool = True
+) -> DataFrame:
     """Return the first row of each key, as Flink's Deduplicate does.
 
     Args:
         rows: rows that never change.
         key: the columns of PARTITION BY.
         columns: the columns that are kept, with the event time.
-        time: the event time: the row with the least one is returned when the watermark passes it. Later rows, rows
-            behind the watermark and rows without a time are dropped. None for the row that arrived first.
+        time: the event time: the row with the least one is returned when the watermark passes it. Later rows and
+            rows without a time are dropped. None for the row that arrived first.
+        drops_late_rows: whether rows behind the watermark are dropped. Rows of an operator that waits for the
+            watermark, too, are not late.
 
     Returns:
         the columns of ``rank``; the row kind is +I.
     """
     order = RankOrder([], [], []) if time is None else RankOrder([time], [False], [True])
     row_order, names, kept = _rank_arguments(rows, key, columns, order)
-    return call_operator("keepFirst", rows, names, kept, row_order, owner=_CLASS)
+    return call_operator("keepFirst", rows, names, kept, row_order, drops_late_rows, owner=_CLASS)
 
 
 def _rank_arguments(

@@ -28,17 +28,17 @@ from kafka_sql.spark.catalyst import (
     output,
     show,
 )
-from kafka_sql.spark.plan import AGGREGATE_FUNCTION, Operator, reference, resolve
+from kafka_sql.spark.plan import AGGREGATE_FUNCTION, reference, resolve
 from kafka_sql.spark.plan_reader import read_operator
 from kafka_sql.sql.jobs.changelog.aggregate_calls import check_expressions
 from kafka_sql.sql.jobs.changelog.relation import MakeError, Mode, Relation, all_references, is_fixed
+from kafka_sql.sql.jobs.changelog.windows import waits_for_watermark
 from kafka_sql.sql.jobs.checkpoints.fingerprint import Json, describe_over
 from kafka_sql.state import OverCall
 from kafka_sql.table.changelog import INSERT, KINDS, ROW_KIND_NAME, ROW_ORDER_NAME
 
 _CURRENT_TIMES: Final = ("CurrentTimestamp", "LocalTimestamp", "Now")
 _OF_ALL_ROWS: Final = {"CumeDist": "CUME_DIST", "NTile": "NTILE", "PercentRank": "PERCENT_RANK", "Lead": "LEAD"}
-_STATEFUL: Final = ("Aggregate", "Distinct", "Deduplicate", "DeduplicateWithinWatermark", "Window")
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ def aggregate_over(
         calls = [replace(c, is_rows=True) if c.preceding == state.UNBOUNDED else c for c in calls]
         result = state.over_processing_time(rows.frame, keys, rows.names, rows.name(order[0].child()), calls)
     elif by_event_time:
-        time, is_first = rows.name(order[0].child()), not keeps_rows(read_operator(plan.child()))
+        time, is_first = rows.name(order[0].child()), not waits_for_watermark(read_operator(plan.child()))
         result = state.over_event_time(rows.frame, keys, rows.names, time, orders[1:], calls, is_first)
     else:
         place = None if relation.row_order is None else ROW_ORDER_NAME
@@ -152,15 +152,6 @@ def is_processing_time(plan: Plan, column: Node) -> bool:
     found = next((c for c in operator.output if c.id == column_id(column)), None)
     parts = resolve(reference(found), (operator,)).walk() if found is not None else ()
     return any(part.name in _CURRENT_TIMES for part in parts)
-
-
-def keeps_rows(plan: Operator) -> bool:
-    """Return whether an operator of a plan returns rows with an event time that the watermark has passed."""
-    return any(
-        operator.is_streaming
-        and (operator.name in _STATEFUL or operator.joins_streams() or "WithState" in operator.name)
-        for operator in plan.walk()
-    )
 
 
 def name_columns(

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Final
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -34,12 +33,11 @@ from kafka_sql.spark.catalyst import (
 from kafka_sql.spark.plan import Operator
 from kafka_sql.sql.jobs.changelog.aggregate_calls import check_expressions
 from kafka_sql.sql.jobs.changelog.rankings import Ranking, ends_with_now, has_event_time, is_deduplication
-from kafka_sql.sql.jobs.changelog.relation import MakeError, Mode, Relation, all_references
+from kafka_sql.sql.jobs.changelog.relation import MakeError, Mode, Relation, all_references, references
 from kafka_sql.sql.jobs.changelog.window_time import find_window_time
+from kafka_sql.sql.jobs.changelog.windows import waits_for_watermark
 from kafka_sql.sql.jobs.checkpoints.fingerprint import Json, describe_rank
 from kafka_sql.table.changelog import ROW_KIND_NAME, ROW_ORDER_NAME
-
-_STATEFUL: Final = ("Aggregate", "Distinct", "Join", "TransformWithState")
 
 
 @dataclass(frozen=True)
@@ -165,15 +163,17 @@ def _rank(
 def _keep_first(catalyst: Catalyst, top_n: TopN, kept: Sequence[Attribute], relation: Relation) -> DataFrame:
     inputs = _inputs(catalyst, top_n, kept, relation)
     time = inputs.order.columns[0] if has_event_time(top_n.operator) else None
-    return state.keep_first(inputs.rows, inputs.key, inputs.columns, time)
+    return state.keep_first(inputs.rows, inputs.key, inputs.columns, time, _drops_late_rows(top_n))
 
 
 def _rank_windows(catalyst: Catalyst, top_n: TopN, kept: Sequence[Attribute], plan: Plan, time: Attribute) -> DataFrame:
     inputs = _inputs(catalyst, top_n, kept, Relation(plan), [time])
-    # an operator with state drops late rows, and returns its rows when it closes their window
-    has_state = any(name in operator.name for operator in top_n.operator.walk() for name in _STATEFUL)
     ranks = top_n.ranking.ranks
-    return state.rank_windows(inputs.rows, inputs.key, inputs.columns, inputs.order, ranks, not has_state)
+    return state.rank_windows(inputs.rows, inputs.key, inputs.columns, inputs.order, ranks, _drops_late_rows(top_n))
+
+
+def _drops_late_rows(top_n: TopN) -> bool:
+    return not any(map(waits_for_watermark, top_n.operator.children))
 
 
 def _restore_columns(
@@ -210,7 +210,7 @@ def _identify(ranked: Relation, top_n: TopN, relation: Relation, ids: frozenset[
         ids: the ids of the columns that are kept.
     """
     number = frozenset() if top_n.number is None else frozenset({column_id(top_n.number)})
-    partition = [frozenset({column_id(key)}) & ids for key in top_n.keys]
+    partition = [references(key) & ids for key in top_n.keys if references(key)]  # without constants
     is_single = len(top_n.ranking.ranks) == 1
     if is_single or top_n.ranking.has_rank:
         mode = Mode.RETRACT if keeps_old_rows else Mode.UPSERT

@@ -23,6 +23,7 @@ from kafka_sql.spark.catalyst import (
 from kafka_sql.spark.plan import Operator
 from kafka_sql.sql.jobs.changelog.aggregate_calls import check_expressions
 from kafka_sql.sql.jobs.changelog.relation import MakeError, Relation
+from kafka_sql.sql.jobs.changelog.windows import waits_for_watermark
 from kafka_sql.sql.jobs.checkpoints.fingerprint import describe_sessions
 from kafka_sql.sql.rewrite.windows.subqueries import read_session_mark
 from kafka_sql.table.changelog import ROW_KIND_NAME, ROW_ORDER_NAME
@@ -31,11 +32,6 @@ from kafka_sql.table.changelog import ROW_KIND_NAME, ROW_ORDER_NAME
 def session_keys(plan: Plan) -> list[str] | None:
     """Return the columns of PARTITION BY if an operator is a subquery whose sessions are to be merged, or None."""
     return read_session_mark(str(plan.alias())) if class_name(plan) == "SubqueryAlias" else None
-
-
-def has_sessions(plan: Operator) -> bool:
-    """Return whether a plan has subqueries whose sessions are to be merged."""
-    return any(o.name == "SubqueryAlias" and read_session_mark(o.detail) is not None for o in plan.walk())
 
 
 def merge_sessions(
@@ -81,7 +77,11 @@ def merge_sessions(
         *order,
     )
     order_name = ROW_ORDER_NAME if order else None
-    merged = analyzed_plan(state.session_windows(rows, key_names, names[column_id(session)], order_name, retracts))
+    merged = analyzed_plan(
+        state.session_windows(
+            rows, key_names, names[column_id(session)], order_name, retracts, not waits_for_watermark(operator)
+        )
+    )
     items = [catalyst.alias(new, column) for new, column in zip(output(merged), columns, strict=False)]
     types = {column_id(column): str(column.dataType().simpleString()) for column in columns}
     described = describe_sessions(operator, types, list(map(show, keys)))

@@ -15,8 +15,9 @@ from kafka_sql.spark.catalyst import (
     show,
 )
 from kafka_sql.spark.plan_reader import read_operator
-from kafka_sql.sql.jobs.changelog.over_aggregate import is_descending, is_processing_time, keeps_rows, name_columns
+from kafka_sql.sql.jobs.changelog.over_aggregate import is_descending, is_processing_time, name_columns
 from kafka_sql.sql.jobs.changelog.relation import MakeError, Relation, all_references
+from kafka_sql.sql.jobs.changelog.windows import waits_for_watermark
 from kafka_sql.sql.jobs.checkpoints.fingerprint import describe_over
 
 
@@ -35,7 +36,7 @@ def sort_by_time(catalyst: Catalyst, plan: Plan, relation: Relation, unsupported
     if relation.is_insert_only and _is_ascending_time(order[0]):
         rows = name_columns(catalyst, relation, [], None, all_references(order))
         time, others = rows.name(order[0].child()), [catalyst.replace(item, rows.replacements) for item in order[1:]]
-        is_first = not keeps_rows(read_operator(plan.child()))
+        is_first = not waits_for_watermark(read_operator(plan.child()))
         result = analyzed_plan(state.over_event_time(rows.frame, [], rows.names, time, others, [], is_first))
         items = [catalyst.alias(column, named) for column, named in zip(output(result), rows.kept, strict=True)]
         described = describe_over(read_operator(plan.child()), [], [*map(show, order)], [])

@@ -18,8 +18,7 @@ from kafka_sql.spark.plan import Operator
 from kafka_sql.sql.jobs.changelog.aggregate_calls import restore_columns
 from kafka_sql.sql.jobs.changelog.group_aggregate import aggregate_inputs, order_column
 from kafka_sql.sql.jobs.changelog.relation import MakeError, Mode, Relation
-from kafka_sql.sql.jobs.changelog.session_windows import has_sessions
-from kafka_sql.sql.jobs.changelog.windows import groups_by_window
+from kafka_sql.sql.jobs.changelog.windows import waits_for_watermark
 from kafka_sql.sql.jobs.checkpoints.fingerprint import describe_aggregate
 
 _TIME: Final = "window_time"
@@ -44,7 +43,7 @@ def aggregate_windows(
     inputs, keys, calls = aggregate_inputs(catalyst, changes, groupings, nodes, unsupported)
     time = next(i for i, grouping in enumerate(groupings) if is_event_time(grouping))
     # those of an operator that waits for the watermark, too, are not late
-    drops_late_rows = not any(map(is_session, groupings)) and not _waits(operator.children[0])
+    drops_late_rows = not any(map(is_session, groupings)) and not waits_for_watermark(operator.children[0])
     inputs = inputs.withColumn(_TIME, _last_instant(inputs, keys[time]))
     order = order_column(inputs)
     result = state.aggregate(inputs, [*keys, _TIME], calls, order, _TIME, drops_late_rows).drop(_TIME)
@@ -59,8 +58,3 @@ def _last_instant(rows: DataFrame, window: str) -> Column:
     if not isinstance(rows.schema[window].dataType, StructType):
         return F.col(window)
     return F.col(window).getField("end") - F.expr("INTERVAL '0.001' SECOND")
-
-
-def _waits(rows: Operator) -> bool:
-    """Return whether an operator of a plan returns rows when the watermark passes them."""
-    return has_sessions(rows) or any(map(groups_by_window, rows.walk()))

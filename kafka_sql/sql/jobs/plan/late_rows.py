@@ -15,9 +15,8 @@ from pyspark.sql import DataFrame
 from kafka_sql.spark.context import is_connect
 from kafka_sql.spark.plan import ATTRIBUTE, STREAM, WATERMARK, Operator
 from kafka_sql.spark.plan_reader import read_plan
-from kafka_sql.sql.jobs.changelog.session_windows import has_sessions
 from kafka_sql.sql.jobs.changelog.temporal_join_marks import has_temporal_join
-from kafka_sql.sql.jobs.changelog.windows import is_window_time
+from kafka_sql.sql.jobs.changelog.windows import has_sessions, is_window_time, orders_by_watermark
 
 _INNER_JOINS: Final = ("CROSS", "INNER", "LEFT SEMI")  # those that need no watermark
 _STATELESS_OR_UPDATING: Final = frozenset(
@@ -55,21 +54,11 @@ def needs_late_rows(rows: DataFrame, accepts_changes: bool) -> bool:
                 return False
             drops_rows |= bool(times)
         elif operator.name == "Window":  # closed windows, and first rows by event time, need the watermark
-            if _needs_watermark(operator):
+            if orders_by_watermark(operator):
                 return False
         elif operator.name not in _STATELESS_OR_UPDATING and not operator.name.startswith(STREAM):
             return False  # LIMIT, for example
     return drops_rows and not has_time_condition(operators)
-
-
-def _needs_watermark(window: Operator) -> bool:
-    """Return whether a window function is over a window, or in the ascending order of an event time."""
-    parts = ((part, expression.text) for expression in window.others for part in expression.walk())
-    return any(
-        part.name == ATTRIBUTE
-        and ((part.is_event_time and direction != "DESC") or is_window_time(part, window.children))
-        for part, direction in parts
-    )
 
 
 def has_time_condition(operators: Sequence[Operator]) -> bool:

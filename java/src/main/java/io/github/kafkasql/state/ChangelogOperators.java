@@ -112,15 +112,17 @@ public final class ChangelogOperators {
      *
      * @param session the column with the session of each row: a struct of the start and the end
      * @param retracts whether rows are retracted
+     * @param dropsLateRows see {@link SessionWindows}
      */
     public static Dataset<Row> sessionWindows(
-            Dataset<Row> changes, String[] key, String session, String kind, String order, boolean retracts) {
+            Dataset<Row> changes, String[] key, String session, String kind, String order, boolean retracts,
+            boolean dropsLateRows) {
         String[] columns = rowColumns(changes, kind, order);
         StructType type = type(changes, columns);
         int sessionColumn = Arrays.asList(columns).indexOf(session);
         Dataset<Row> packed = pack(changes, key, struct(changes, columns, false), type, kind, place(changes, order));
         Dataset<byte[]> output = run(
-            packed, new SessionWindows(columns.length, sessionColumn, retracts), TimeMode.EventTime(),
+            packed, new SessionWindows(columns.length, sessionColumn, retracts, dropsLateRows), TimeMode.EventTime(),
             OutputMode.Append());
         DataType time = ((StructType) type.apply(session).dataType()).apply(0).dataType();
         StructType outputType = new StructType().add("start", time).add("end", time).add("row", type);

@@ -13,7 +13,7 @@ import scala.collection.Iterator;
 
 /**
  * Flink's Deduplicate that keeps the first row of each key: the first one that arrives, or the one with the least event
- * time when the watermark passes it. It never changes. Rows behind the watermark are late.
+ * time when the watermark passes it. It never changes.
  *
  * <p>The input and the output are those of {@link Ranker}.
  */
@@ -23,12 +23,17 @@ final class FirstRowKeeper extends Operator {
 
     private final RowOrder order;
     private final boolean isByTime;
+    private final boolean dropsLateRows;
     private transient TopRows first;
     private transient ValueState<byte[]> state;
 
-    /** @param order by arrival only, or by one column with the event time */
-    FirstRowKeeper(RowOrder order) {
+    /**
+     * @param order by arrival only, or by one column with the event time
+     * @param dropsLateRows whether rows behind the watermark are late; those of another operator are not
+     */
+    FirstRowKeeper(RowOrder order, boolean dropsLateRows) {
         this.order = order;
+        this.dropsLateRows = dropsLateRows;
         isByTime = order.columns().length > 0;
     }
 
@@ -42,7 +47,7 @@ final class FirstRowKeeper extends Operator {
     public Iterator<byte[]> handleInputRows(byte[] key, Iterator<Tuple2<byte[], byte[]>> input, TimerValues timers) {
         byte[] packed = state.get();
         if (packed != null && packed.length == 0) return results(List.of());
-        long watermark = isByTime ? timers.getCurrentWatermarkInMs() : Long.MIN_VALUE;
+        long late = isByTime && dropsLateRows ? timers.getCurrentWatermarkInMs() : Long.MIN_VALUE;
         first.clear();
         if (packed != null) first.read(ByteBuffer.wrap(packed));
         long timer = packed == null ? Long.MAX_VALUE : time(first.rows().get(0).row());
@@ -50,7 +55,7 @@ final class FirstRowKeeper extends Operator {
             UnsafeRow change = RowPacker.toRow(input.next()._1(), 3);
             RankedRow row = order.row(change.getBinary(2), change.getLong(1));
             // no watermark passes a row without a time
-            if (!isByTime || (!row.row().isNullAt(order.columns()[0]) && time(row.row()) > watermark)) first.add(row);
+            if (!isByTime || (!row.row().isNullAt(order.columns()[0]) && time(row.row()) > late)) first.add(row);
         }
         if (first.size() == 0) return results(List.of());
         if (!isByTime) return finish();

@@ -49,10 +49,11 @@ public final class RankOperators {
     }
 
     /** See {@link FirstRowKeeper}. */
-    public static Dataset<Row> keepFirst(Dataset<Row> rows, String[] key, String[] columns, RowOrder rowOrder) {
+    public static Dataset<Row> keepFirst(
+            Dataset<Row> rows, String[] key, String[] columns, RowOrder rowOrder, boolean dropsLateRows) {
         TimeMode time = rowOrder.columns().length > 0 ? TimeMode.EventTime() : TimeMode.None();
         Dataset<Row> packed = pack(rows, key, columns, null, null);
-        return run(packed, new FirstRowKeeper(rowOrder), time, OutputMode.Append(), rows, columns);
+        return run(packed, new FirstRowKeeper(rowOrder, dropsLateRows), time, OutputMode.Append(), rows, columns);
     }
 
     /**

@@ -30,6 +30,7 @@ final class SessionWindows extends Operator {
     private final int columns; // of a row
     private final int sessionColumn;
     private final boolean retracts;
+    private final boolean dropsLateRows;
     private transient ValueState<byte[]> header; // the timer, the number of buckets, and the open sessions
     private transient MapState<byte[], byte[]> rows; // by bucket and number
     private transient MapState<byte[], byte[]> places; // the bucket and number of each of the equal rows, by row
@@ -39,11 +40,13 @@ final class SessionWindows extends Operator {
 
     /**
      * @param retracts whether rows are retracted
+     * @param dropsLateRows whether rows of sessions that have ended are late; those of another operator are not
      */
-    SessionWindows(int columns, int sessionColumn, boolean retracts) {
+    SessionWindows(int columns, int sessionColumn, boolean retracts, boolean dropsLateRows) {
         this.columns = columns;
         this.sessionColumn = sessionColumn;
         this.retracts = retracts;
+        this.dropsLateRows = dropsLateRows;
     }
 
     @Override
@@ -56,10 +59,10 @@ final class SessionWindows extends Operator {
     @Override
     public Iterator<byte[]> handleInputRows(byte[] key, Iterator<Tuple2<byte[], byte[]>> input, TimerValues timers) {
         load();
-        long watermark = Times.micros(timers.getCurrentWatermarkInMs());
+        long late = dropsLateRows ? Times.micros(timers.getCurrentWatermarkInMs()) : Long.MIN_VALUE;
         for (Change change : Change.readAll(input)) {
             UnsafeRow window = RowPacker.toRow(change.row(), columns).getStruct(sessionColumn, 2);
-            Session session = findSession(window.getLong(0), window.getLong(1), watermark);
+            Session session = findSession(window.getLong(0), window.getLong(1), late);
             if (session == null) continue; // late
             if (change.isRetraction()) retract(change.row());
             else add(change.row(), session);
@@ -69,11 +72,11 @@ final class SessionWindows extends Operator {
     }
 
     /** Return the open session of a row, which merges all sessions that the row connects; null for a late row. */
-    private Session findSession(long start, long end, long watermark) {
+    private Session findSession(long start, long end, long late) {
         Session found = null;
         for (int i = 0; i < sessions.size(); i++) {
             Session session = sessions.get(i);
-            if (!session.touches(start, end) || session.lastInstant() <= watermark) continue;
+            if (!session.touches(start, end) || session.lastInstant() <= late) continue;
             if (found == null) {
                 found = session;
                 found.start = Math.min(found.start, start);
@@ -83,11 +86,11 @@ final class SessionWindows extends Operator {
                 sessions.remove(i--);
             }
         }
-        if (found == null && end > watermark + 1000) {
-            found = new Session(start, end);
-            sessions.add(found);
-        }
-        return found;
+        if (found != null) return found;
+        var alone = new Session(start, end);
+        if (alone.lastInstant() <= late) return null;
+        sessions.add(alone);
+        return alone;
     }
 
     private void add(byte[] row, Session session) {
