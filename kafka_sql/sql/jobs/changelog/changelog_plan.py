@@ -125,7 +125,7 @@ def plan_changelog(
         or _compares_rows(sink, operators),
         settings.read(spark, settings.CDC_EVENTS_DUPLICATE) is True,
     )
-    relation = rewriter.rewrite(plan, Required(old_rows=sink.retract_format is not None))
+    relation = _rewrite(rewriter, plan, Required(old_rows=sink.retract_format is not None))
     relation = _fit_to_sink(rewriter, sink, rows, relation, changelogs)
     if has_temporal_join(operators) and not relation.is_insert_only:
         raise rewriter.unsupported(
@@ -137,6 +137,18 @@ def plan_changelog(
     query = _run_in_spark(catalyst, sink, rows, relation, bool(functions))
     names = {source.provider: source.definition.name for source in sources}
     return replace(query, show=partial(show_operators, rewriter.root, query.states, sink.name, query.mode, names))
+
+
+def _rewrite(rewriter: PlanRewriter, plan: Plan, required: Required) -> Relation:
+    """Return the rows of a query, for Spark's update mode if one of its operators turns out to change rows.
+
+    A Top-N by a part of the columns of a window is one: the aggregate below must not return its groups at each change.
+    """
+    relation = rewriter.rewrite(plan, required)
+    if not rewriter.is_updating and rewriter.root.has_changes():
+        rewriter.is_updating = True
+        relation = rewriter.rewrite(plan, required)
+    return relation
 
 
 def _run_in_spark(

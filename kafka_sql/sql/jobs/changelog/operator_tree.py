@@ -38,6 +38,13 @@ class Step:
     relation: Relation
     inputs: tuple[Step, ...]
 
+    def has_changes(self) -> bool:
+        """Return whether rows of this operator, or of one before it, change. Versions do not count."""
+        if not self.relation.is_insert_only:
+            return True
+        inputs = self.inputs[:1] if class_name(self.plan) == "Join" else self.inputs
+        return any(step.has_changes() for step in inputs)
+
 
 @dataclass(frozen=True)
 class _Node:

@@ -46,6 +46,7 @@ from kafka_sql.sql.jobs.changelog.relation import (
     group_key,
     has_aggregate,
     is_varying,
+    references,
     states_of,
 )
 from kafka_sql.sql.jobs.changelog.session_windows import merge_sessions, session_keys
@@ -130,7 +131,7 @@ class PlanRewriter:
             removes_duplicates: whether a change data capture table with a PRIMARY KEY may have changes more than once.
         """
         self.catalyst, self._sink, self._sources, self._read_changes = catalyst, sink, sources, read_changes
-        self._is_updating, self._removes_duplicates = is_updating, removes_duplicates
+        self.is_updating, self._removes_duplicates = is_updating, removes_duplicates
         self._needed_columns, self._rankings = needed_columns, rankings
         self._definitions: dict[int, Plan] = {}  # common table expressions (WITH)
         self._steps: list[Step] = []  # the inputs of the operator that is rewritten
@@ -206,7 +207,7 @@ class PlanRewriter:
 
     def _with_old_rows(self, required: Required) -> Required:
         """Return what an operator that keeps rows requires of its inputs."""
-        return replace(required, old_rows=True, versions=False) if self._is_updating else required
+        return replace(required, old_rows=True, versions=False) if self.is_updating else required
 
     def _keep(self, plan: Plan, inputs: Sequence[Relation]) -> Relation:
         """Return an operator of Spark over rows that never change."""
@@ -245,7 +246,7 @@ class PlanRewriter:
         operator = self._read(plan)
         has_windows = groups_by_window(operator)
         relation = self.rewrite(plan.child(), replace(self._with_old_rows(required), watermark=has_windows))
-        if not self._is_updating and relation.is_insert_only:
+        if not self.is_updating and relation.is_insert_only:
             return self._keep(plan, [relation])
         session = next(filter(is_session, groupings), None)
         if session is not None:
@@ -292,7 +293,7 @@ class PlanRewriter:
 
     def _rewrite_distinct(self, plan: Plan, required: Required) -> Relation:
         relation = self.rewrite(plan.child(), self._with_old_rows(required))
-        if not self._is_updating and relation.is_insert_only:
+        if not self.is_updating and relation.is_insert_only:
             return self._keep(plan, [relation])
         changes = self.with_row_kind(relation)
         return self._aggregate(plan, changes, changes.columns, changes.columns, required)
@@ -352,7 +353,10 @@ class PlanRewriter:
         hidden = {column_id(column) for column in relation.hidden}
         columns = [column for column in output(generated) if column_id(column) not in hidden]
         plan = self.catalyst.project([*columns, *relation.hidden], generated)
-        return replace(relation, plan=plan, key=None, fixed=frozenset())
+        of_change = relation.of_change
+        if references(generated.generator()) & of_change:
+            of_change |= frozenset(map(column_id, elements(generated.generatorOutput())))
+        return replace(relation, plan=plan, key=None, fixed=frozenset(), of_change=of_change)
 
     def _rewrite_expand(self, plan: Plan, required: Required) -> Relation:
         relation = self.rewrite(plan.child(), self._with_old_rows(required))
@@ -387,11 +391,11 @@ class PlanRewriter:
         sides = elements(plan.children())
         if not all(side.isStreaming() for side in sides):
             inputs = [self.rewrite(side, required) for side in sides]
-            if not self._is_updating or not reads_constants(plan, all(input.is_insert_only for input in inputs)):
+            if not self.is_updating or not reads_constants(plan, all(input.is_insert_only for input in inputs)):
                 return self._join_static(plan, inputs)
         inputs = [self.rewrite(side, self._with_old_rows(required)) for side in sides]
         inputs = [i if i.plan.isStreaming() else Relation(stream_constants(self.catalyst, i.plan)) for i in inputs]
-        if not self._is_updating and all(relation.is_insert_only for relation in inputs):
+        if not self.is_updating and all(relation.is_insert_only for relation in inputs):
             return self._keep(plan, inputs)
         left, right = map(self.with_row_kind, inputs)
         are_insert_only = not required.old_rows and all(relation.is_insert_only for relation in inputs)
