@@ -151,7 +151,12 @@ def _text(name: str, node: Json) -> str:
         case "GetStructField":
             return str(node.get("name") or node["ordinal"])
         case "SortOrder":
-            return "DESC" if "Descending" in json.dumps(node.get("direction")) else "ASC"
+            is_descending = "Descending" in json.dumps(node.get("direction"))
+            is_default = ("NullsLast" in json.dumps(node.get("nullOrdering"))) == is_descending
+            nulls = "" if is_default else " NULLS FIRST" if is_descending else " NULLS LAST"
+            return ("DESC" if is_descending else "ASC") + nulls
+        case "SpecifiedWindowFrame":
+            return "rows" if "RowFrame" in json.dumps(node.get("frameType")) else "range"
         case "ScalaUDF":
             return str(node.get("udfName") or "")
         case "AggregateExpression":

@@ -2,10 +2,11 @@
 
 ``FROM TO_CHANGELOG(input => TABLE orders)`` becomes ::
 
-    FROM (SELECT * FROM (SELECT CAST(NULL AS STRING) AS op, * FROM orders WHERE ...) AS `__changelog [...]`)
+    FROM (SELECT * FROM (SELECT nullif('[...]', '[...]') AS op, * FROM orders WHERE ...) AS `__changelog [...]`)
 
 ``changelog.changelog_functions`` finds the mark, the alias, in the plan of the query, and removes the condition, which
-fails elsewhere: there are changes in continuous queries only.
+fails elsewhere: there are changes in continuous queries only. The column and the condition have the text of the call,
+so that a checkpoint knows the mapping by which the state was computed.
 """
 
 from __future__ import annotations
@@ -193,13 +194,14 @@ def _write_subquery(query: QueryText, call: range, source: range, function: Chan
     if query.words(range(call.start - 2, call.start)) == ["TABLE", "("] and query.word(call.stop) == ")":
         call = range(call.start - 2, call.stop + 1)
     (start, end), inner = query.span(call), query.span(source)
-    mark = quote(_MARK + json.dumps([function.name, function.op, dict(function.mapping)]))
+    call_text = json.dumps([function.name, function.op, dict(function.mapping)])
+    mark, text = quote(_MARK + call_text), string_literal(call_text)
     op = quote(function.op)
     outer, added = (
-        ("*", f"CAST(NULL AS STRING) AS {op}, ") if function.name == TO_CHANGELOG else (f"* EXCEPT ({op})", "")
+        ("*", f"nullif({text}, {text}) AS {op}, ") if function.name == TO_CHANGELOG else (f"* EXCEPT ({op})", "")
     )
     yield Edit(start, inner.start, f"(SELECT {outer} FROM (SELECT {added}* FROM ")
-    condition = f"CAST(raise_error({string_literal(_only_streams(function.name))}) AS BOOLEAN)"
+    condition = f"CAST(raise_error({string_literal(_only_streams(function.name))}) AS BOOLEAN) AND {text} IS NOT NULL"
     yield Edit(inner.end, end, f" WHERE {condition}) AS {mark})")
 
 

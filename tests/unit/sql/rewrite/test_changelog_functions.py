@@ -17,9 +17,13 @@ _ALL = {"+I": "INSERT", "-U": "UPDATE_BEFORE", "+U": "UPDATE_AFTER", "-D": "DELE
 def rewrite(sql: str) -> tuple[str, ChangelogFunction | None]:
     """Return a query without the condition and the mark, and the call that the mark describes."""
     text = apply_edits(sql, rewrite_changelog_functions(QueryText(sql), has_changes=True, streaming=True).edits)
-    match = re.search(r" WHERE CAST\(raise_error.*?AS BOOLEAN\)\) AS `(__changelog [^`]*)`", text)
+    match = re.search(
+        r" WHERE CAST\(raise_error.*?AS BOOLEAN\) AND '(.*)' IS NOT NULL\) AS `__changelog ([^`]*)`", text
+    )
     assert match is not None, text
-    return text.replace(match[0], " ...)"), read_mark(match[1])
+    assert match[1] == match[2]  # a checkpoint remembers conditions
+    text = text.replace(match[0], " ...)").replace(f"nullif('{match[1]}', '{match[1]}')", "nullif(...)")
+    return text, read_mark(f"__changelog {match[2]}")
 
 
 @pytest.mark.parametrize(
@@ -27,12 +31,12 @@ def rewrite(sql: str) -> tuple[str, ChangelogFunction | None]:
     [
         (
             "SELECT * FROM TO_CHANGELOG(input => TABLE t) AS x",
-            "SELECT * FROM (SELECT * FROM (SELECT CAST(NULL AS STRING) AS `op`, * FROM t ...)) AS x",
+            "SELECT * FROM (SELECT * FROM (SELECT nullif(...) AS `op`, * FROM t ...)) AS x",
             ChangelogFunction("TO_CHANGELOG", "op", _ALL),
         ),
         (
             "SELECT * FROM TABLE(to_changelog(TABLE(a.t), DESCRIPTOR(d), MAP['INSERT,UPDATE_AFTER', 'f']))",
-            "SELECT * FROM (SELECT * FROM (SELECT CAST(NULL AS STRING) AS `d`, * FROM a.t ...))",
+            "SELECT * FROM (SELECT * FROM (SELECT nullif(...) AS `d`, * FROM a.t ...))",
             ChangelogFunction("TO_CHANGELOG", "d", {"+I": "f", "+U": "f"}),
         ),
         (
