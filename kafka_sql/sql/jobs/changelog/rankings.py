@@ -90,7 +90,7 @@ def has_updating_top_n(plan: Operator, rankings: Mapping[frozenset[int], Ranking
         ranking = rankings.get(frozenset(c.id for c in operator.output if c.id is not None))
         if operator.name != "Window" or ranking is None or _is_of_windows(operator):
             continue
-        if not is_deduplication(operator, ranking) or _orders(operator)[0].text == "DESC":
+        if not is_deduplication(operator, ranking) or _orders(operator)[0].text.startswith("DESC"):
             return True
     return False
 
@@ -159,7 +159,8 @@ def _find(plan: Plan, demand: _Demand, demands: dict[int, list[_Demand]]) -> Ite
             number = column_id(window)
             if not others and _is_row_number(window) and number in bounds and bounds[number].stop <= _LAST_RANK:
                 is_used = demand.needed is None or number in demand.needed
-                yield ids, Ranking(bounds[number], is_used, demand.needed)
+                needed = None if demand.needed is None else demand.needed | (bounds.keys() - {number})
+                yield ids, Ranking(bounds[number], is_used, needed)
             demand = _Demand()
         case "Filter":
             demand = _filter(plan, demand)
@@ -178,7 +179,10 @@ def _merge(columns: Sequence[int], demands: Sequence[_Demand]) -> _Demand:
     needed = None
     if all(demand.needed is not None for demand in demands):
         needed = frozenset(columns[i] for demand in demands for i in demand.needed or ())
-    common = set.intersection(*(set(demand.bounds or {}) for demand in demands))
+    bounded = [set(demand.bounds or {}) for demand in demands]
+    common = set.intersection(*bounded)
+    if needed is not None:  # what only some of them filter is used like other columns
+        needed |= {columns[i] for i in set().union(*bounded) - common}
     ranges = {i: [(demand.bounds or {})[i] for demand in demands] for i in common}
     bounds = {columns[i]: range(min(r.start for r in rs), max(r.stop for r in rs)) for i, rs in ranges.items()}
     return _Demand(needed, bounds)
@@ -205,8 +209,15 @@ def _project(items: Sequence[Node], demand: _Demand) -> _Demand:
         for item in items
         if column_id(item) in bounds and (column := _column(item)) is not None
     }
-    used = [item for item in items if demand.needed is None or column_id(item) in demand.needed]
+    used = [item for item in items if _is_used(item, demand)]
     return _Demand(all_references(used), below)
+
+
+def _is_used(item: Node, demand: _Demand) -> bool:
+    """Return whether an item of a projection is used, other than as the bounded column of its input."""
+    if demand.needed is None or column_id(item) in demand.needed:
+        return True
+    return column_id(item) in (demand.bounds or {}) and _column(item) is None
 
 
 def _read_bound(condition: Node) -> tuple[int, range] | None:
