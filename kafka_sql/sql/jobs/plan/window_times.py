@@ -29,6 +29,7 @@ from kafka_sql.spark.catalyst import (
     join_condition,
     output,
 )
+from kafka_sql.sql.jobs.changelog.join import join_type_of
 
 START, END, TIME = "window_start", "window_end", "window_time"  # the columns that the subquery of a window adds
 # operators that return the columns of their input
@@ -90,7 +91,7 @@ def _close_join(catalyst: Catalyst, plan: Plan) -> Plan:
         exposed = [_expose(catalyst, side, column_id(c)) for side, c in zip(sides, (left, right), strict=True)]
         if exposed[0] is not None and exposed[1] is not None:
             equal = catalyst.equal(exposed[0].time, exposed[1].time)
-            join = _anti_join if str(plan.joinType().sql()) == "LEFT ANTI" else Catalyst.join
+            join = _anti_join if join_type_of(plan) == "ANTI" else Catalyst.join
             joined = join(catalyst, plan, exposed[0].plan, exposed[1].plan, [*condition, equal])
             return catalyst.project(output(plan), joined)
     return plan

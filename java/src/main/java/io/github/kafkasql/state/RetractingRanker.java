@@ -34,7 +34,8 @@ final class RetractingRanker extends Ranker {
 
     @Override
     public void init(OutputMode mode, TimeMode time) {
-        top = new TopRows(order, range.end() + Math.max(SPARE, range.end()));
+        long limit = range.end() + (long) Math.max(SPARE, range.end());
+        top = new TopRows(order, (int) Math.min(Integer.MAX_VALUE, limit));
         first = valueState("first");
         all = mapState("all");
     }

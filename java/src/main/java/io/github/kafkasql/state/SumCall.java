@@ -66,7 +66,8 @@ final class SumCall extends AggregateCall {
         } else if (sumType().equals(DataTypes.DoubleType)) {
             doubles += sign * ((Number) value).doubleValue();
         } else {
-            longs = Math.addExact(longs, sign * ((Number) value).longValue());
+            long number = ((Number) value).longValue();
+            longs = sign > 0 ? Math.addExact(longs, number) : Math.subtractExact(longs, number);
         }
     }
 
