@@ -167,6 +167,7 @@ def _run_in_spark(
     uses_update_mode = relation.is_aggregated or bool(states)
     if relation.row_kind is None:
         mode = Mode.INSERT_ONLY if relation.is_insert_only else Mode.UPDATING
+        rows = catalyst.dataframe(relation.plan) if is_rewritten else rows
         return ChangelogQuery(rows, mode, uses_update_mode=uses_update_mode)
     if not (relation.has_unknown_deletes and sink.shows_changes):
         return ChangelogQuery(_with_row_kind(catalyst, relation), relation.mode, True, uses_update_mode, states)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kafka_sql.errors import UnsupportedSqlError
+from kafka_sql.errors import CheckpointError, UnsupportedSqlError
 from tests.integration.sql.jobs.changelog.test_joins import Row, change, content, run
 from tests.topics import Topics
 
@@ -40,3 +40,19 @@ def test_changes_become_rows_and_changes_again(spark: Any, streaming: Any, topic
     assert set(content(spark, "SELECT op FROM events GROUP BY op")) == {f"Row(op='{code}')" for code in "cbud"}
     with pytest.raises(UnsupportedSqlError, match="only supported in a continuous INSERT INTO"):
         content(spark, "SELECT * FROM TO_CHANGELOG(input => TABLE a)")
+
+
+def test_rows_of_changes_are_counted_by_their_codes(spark: Any, streaming: Any, topics: Topics) -> None:
+    source, target = topics.create(), topics.create()
+    streaming(f"CREATE TABLE a (id INT, k INT, v INT) {topics.with_options(source, format='debezium-json')}")
+    columns = "op STRING, n BIGINT, PRIMARY KEY (op) NOT ENFORCED"
+    streaming(f"CREATE TABLE tgt ({columns}) {topics.with_upsert_options(target)}")
+    insert = (
+        "INSERT INTO tgt SELECT op, count(*) FROM "
+        "TO_CHANGELOG(input => TABLE a, op_mapping => MAP['INSERT', '{}', 'DELETE', 'd']) GROUP BY op"
+    )
+    change(topics, source, {}, random.Random(1), 20)
+    run(spark, streaming(insert.format("c")))
+    assert content(spark, "SELECT op FROM tgt WHERE n > 0 AND op = 'c'").total() == 1
+    with pytest.raises(CheckpointError, match="grouping columns changed"):
+        streaming(insert.format("x"))
