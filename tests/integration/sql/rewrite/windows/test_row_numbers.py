@@ -78,7 +78,9 @@ def test_deduplication(jobs: Jobs, streaming: Any, names: Sequence[str]) -> None
         source = "seen" if "proctime" in order else "clicks"
         rows = f"SELECT *, ROW_NUMBER() OVER (PARTITION BY k ORDER BY {order}) AS rn FROM {source} WHERE x < 100"
         jobs.start(name, key, f"SELECT k, x FROM ({rows}) WHERE rn = 1")
-    jobs.send(("a", 1, "08:00:01"), ("a", 2, "08:00:01"), ("b", 3, "08:00:02"), ("b", 4, "08:00:00"))
+    # no row is late, however the rows are cut into micro-batches
+    jobs.send(("a", 1, "08:00:01"), ("a", 2, "08:00:01"), ("b", 3, "08:00:01"), ("b", 4, "08:00:00.5"))
+    jobs.send(("z", 100, "08:00:02.5"))  # advances the watermark, for which the first row waits
     expected = {
         "first_row": [("a", 1), ("b", 4)],
         "last_row": [("a", 2), ("b", 3)],
