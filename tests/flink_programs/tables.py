@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from tests.flink_programs.programs import Change, ProgramTable, Row, Type
+from tests.flink_programs.programs import Change, ProgramTable, Row
 from tests.topics import Topics
 
 INSERT_ONLY: Final = "json"
@@ -45,23 +45,7 @@ def declare(
     else:
         with_clause = topics.with_options(topic, format=stored, **added)
     columns = table.schema_without_key() if stored == INSERT_ONLY else table.schema
-    if table.is_source and _has_unexpected_null(table):
-        # Flink's test source does not check its rows; a format does, so that only a sink could drop them
-        columns = [column.replace(" NOT NULL", "") for column in columns]
     return f"CREATE TABLE `{table.name}` (\n  {', '.join(columns)}\n) {with_clause}"
-
-
-def _has_unexpected_null(table: ProgramTable) -> bool:
-    rows = [row for kind, row in (*table.before, *table.after) if kind != "-D"]
-    return any(_breaks_not_null(row, table.type) for row in rows)
-
-
-def _breaks_not_null(value: Any, type: Type) -> bool:
-    if value is None:
-        return not type["nullable"]
-    if type["root"] != "ROW":
-        return False
-    return any(_breaks_not_null(value[n], t) for n, t in zip(type["names"], type["children"], strict=True))
 
 
 def write(topics: Topics, topic: str, stored: str, key: Sequence[str], changes: Sequence[Change]) -> None:
