@@ -121,7 +121,7 @@ def _rewrite_limits(query: QueryText) -> list[Edit]:
         match = _LIMITS.match(" ".join(query.words(range(i, min(i + 8, len(query.tokens))))))
         if match is not None and match[0]:
             limit = f"LIMIT {match['limit'] or 1}" if "FETCH" in match[0] else ""
-            offset = f"OFFSET {match['offset']}" if match["offset"] else ""
+            offset = f"OFFSET {match['offset']}" if int(match["offset"] or 0) else ""
             clause = range(i, i + len(match[0].split()))
             edits.append(Edit(*query.span(clause), f"{limit} {offset}".strip()))
     return edits

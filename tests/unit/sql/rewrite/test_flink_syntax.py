@@ -40,6 +40,7 @@ def test_varchar_without_a_length() -> None:
         ("FETCH FIRST ROW ONLY", "LIMIT 1"),
         ("OFFSET 3 rows) u", "OFFSET 3) u"),
         ("OFFSET 3", "OFFSET 3"),
+        ("OFFSET 0 ROWS FETCH NEXT 2 ROWS ONLY", "LIMIT 2"),
         ("WHERE fetch = offset", "WHERE fetch = offset"),
         ("FETCH", "FETCH"),
     ],
