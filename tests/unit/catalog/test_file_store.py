@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import stat
+import time
 from pathlib import Path
 
 import pytest
@@ -115,6 +116,9 @@ def test_a_write_in_place_is_a_change(tmp_path: Path) -> None:
 def test_changes_within_a_tick_of_the_clock_are_read_again(tmp_path: Path) -> None:
     store = FileCatalogStore(tmp_path / "tables")
     store.write(("default", "t"), "CREATE TABLE t")
+    (file,) = (tmp_path / "tables").iterdir()
+    now = time.time_ns() + 10**9  # however long the test waits before it reads
+    os.utime(file, ns=(now, now))
     store.read()
     assert store.has_changed()
 
