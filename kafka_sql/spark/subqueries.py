@@ -1,15 +1,15 @@
-"""Replace the subqueries of a streaming query with joins, which Spark itself does only for batches."""
+"""Replace subqueries and set operators of a streaming query with joins, which Spark itself does only for batches."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 
 from kafka_sql.errors import UnsupportedSqlError
-from kafka_sql.spark.catalyst import Catalyst, Node, Plan, class_name, elements, output, walk
+from kafka_sql.spark.catalyst import Catalyst, Node, Plan, analyzed_plan, class_name, elements, output, walk
 from kafka_sql.spark.context import is_connect
 from kafka_sql.spark.internal import Internal, JavaClass, Text, java_classes
 from kafka_sql.spark.jvm import jvm, session_state
@@ -19,11 +19,15 @@ _WHY: Final = "IN, EXISTS and scalar subqueries over streams become joins"
 _FAILS: Final = "streaming INSERTs with a subquery over a stream are rejected"
 # Spark's rules, in the order of its optimizer
 _RULES: Final = ("PullupCorrelatedPredicates", "RewritePredicateSubquery", "RewriteCorrelatedScalarSubquery")
+_SET_RULES: Final = ("ReplaceIntersectWithSemiJoin", "ReplaceExceptWithAntiJoin")
+_WHY_SET_RULES: Final = "INTERSECT and EXCEPT of streams become joins and aggregates"
+_SET_RULES_FAIL: Final = "streaming INSERTs with INTERSECT or EXCEPT are rejected"
 _OPTIMIZER: Final = "org.apache.spark.sql.catalyst.optimizer"
 
 INTERNALS: Final[tuple[Internal, ...]] = (
     Text("Streaming query is not allowed in subquery expressions", _WHY, _FAILS, source="error/error-conditions.json"),
     *(JavaClass(f"{_OPTIMIZER}.{rule}", _WHY, _FAILS, members=("apply/1",)) for rule in _RULES),
+    *(JavaClass(f"{_OPTIMIZER}.{rule}", _WHY_SET_RULES, _SET_RULES_FAIL, members=("apply/1",)) for rule in _SET_RULES),
     *java_classes(
         """
         org.apache.spark.sql.catalyst.plans.logical.Join new/5
@@ -37,7 +41,7 @@ INTERNALS: Final[tuple[Internal, ...]] = (
 
 
 def analyze_query(spark: SparkSession, text: str, spark_sql: Callable[[str], DataFrame]) -> DataFrame:
-    """Return the rows of a query, which may have subqueries over streams.
+    """Return the rows of a query, which may have subqueries and set operators over streams.
 
     Args:
         spark_sql: Spark's own ``sql()`` with the caller's parameters.
@@ -46,17 +50,31 @@ def analyze_query(spark: SparkSession, text: str, spark_sql: Callable[[str], Dat
         AnalysisException: Spark rejects the query.
         UnsupportedSqlError: a scalar subquery may return several rows.
     """
+    rows = None
     try:
-        return spark_sql(text)
+        rows = spark_sql(text)
     except AnalysisException as e:
         if e.getCondition() != _CONDITION or is_connect(spark):
             raise
-    catalyst = Catalyst(spark)
+        plan = _analyze_subqueries(spark, text)
+    else:
+        if is_connect(spark) or not rows.isStreaming:
+            return rows
+        plan = analyzed_plan(rows)
+    joined = _apply(spark, _SET_RULES, plan)
+    return rows if rows is not None and joined.fastEquals(plan) else Catalyst(spark).dataframe(joined)
+
+
+def _analyze_subqueries(spark: SparkSession, text: str) -> Plan:
     state = session_state(spark)
     plan = state.analyzer().execute(state.sqlParser().parsePlan(text))  # without Spark's check
-    for rule in _RULES:
+    return _join_scalars(spark, Catalyst(spark), _apply(spark, _RULES, plan))
+
+
+def _apply(spark: SparkSession, rules: Sequence[str], plan: Plan) -> Plan:
+    for rule in rules:
         plan = _scala_object(getattr(jvm(spark).org.apache.spark.sql.catalyst.optimizer, f"{rule}$")).apply(plan)
-    return catalyst.dataframe(_join_scalars(spark, catalyst, plan))
+    return plan
 
 
 def _join_scalars(spark: SparkSession, catalyst: Catalyst, plan: Plan) -> Plan:

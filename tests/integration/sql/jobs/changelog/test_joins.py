@@ -38,6 +38,8 @@ QUERIES: Final = {
     "correlated scalar": "SELECT id, v FROM a WHERE v > (SELECT avg(v) FROM b WHERE b.k = a.k)",
     "constants": "SELECT x, b.id, b.v FROM VALUES (1), (2), (7) AS t(x) "
     "LEFT JOIN b ON b.k = x AND b.v BETWEEN x AND 60",
+    "intersect": "SELECT k, v % 3 AS m FROM a INTERSECT SELECT k, v % 3 FROM b",
+    "except": "SELECT k FROM a EXCEPT SELECT k FROM b WHERE v > 50",
     "scalars": "SELECT id, v - (SELECT max(v) FROM b) AS d FROM a WHERE v < (SELECT max(v) FROM b)",
 }
 
