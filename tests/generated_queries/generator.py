@@ -91,8 +91,6 @@ class _Generator:
             where += (self._subquery_predicate(columns, depth, has_scalars),)
         window = [c for c in columns if c.text.endswith(("window_start", "window_end"))]
         if window and len(sources) == 1 and rng.random() < 0.85:
-            # Flink aggregates the rows of such a join without windows, and its result changes after their end
-            where = tuple(condition for condition in where if condition.query is None)
             return self._grouped(sources, columns, where, tuple(window))
         choice = rng.random()
         if choice < 0.45:

@@ -155,6 +155,12 @@ def join_type_of(plan: Plan) -> str:
     return _EXISTENCE if class_name(join_type) == "ExistenceJoin" else JOIN_TYPES[str(join_type.sql())]
 
 
+def is_regular_join(state: Json) -> bool:
+    """Return whether a stateful operator is a join, and not one of equal windows, whose rows are final with them."""
+    windows = {"window_start = window_start", "window_end = window_end"}
+    return state["operator"] == "Join" and not windows <= set(state["condition"])
+
+
 def _split_condition(plan: Plan, left: Relation, right: Relation) -> tuple[list[_Equality], list[Node]]:
     """Return the equalities between both sides, and the other conjuncts."""
     left_ids, right_ids = (frozenset(map(column_id, side.columns)) for side in (left, right))

@@ -34,7 +34,7 @@ from kafka_sql.sql.jobs.changelog.changelog_functions import find_changelog_func
 from kafka_sql.sql.jobs.changelog.constant_rows import reads_constants, stream_constants
 from kafka_sql.sql.jobs.changelog.expand import expand_changes
 from kafka_sql.sql.jobs.changelog.group_aggregate import aggregate_with_old_rows
-from kafka_sql.sql.jobs.changelog.join import join_changes, merge_filter
+from kafka_sql.sql.jobs.changelog.join import is_regular_join, join_changes, merge_filter
 from kafka_sql.sql.jobs.changelog.operator_tree import Step
 from kafka_sql.sql.jobs.changelog.over_aggregate import aggregate_over
 from kafka_sql.sql.jobs.changelog.rank import TopN, rank_rows, read_window
@@ -253,7 +253,8 @@ class PlanRewriter:
             keys = [key for key in groupings if not is_session(key)]
             used = all_references([*groupings, *items])
             relation = self._merge(plan.child(), relation, session, keys, used)
-        if has_windows:
+        # the rows of a regular join change as long as the query runs, also after their windows
+        if has_windows and (session is not None or not any(map(is_regular_join, relation.states))):
             return aggregate_windows(self.catalyst, plan, self.with_row_kind(relation), operator, self.unsupported)
         needs_state = required.old_rows or relation.states or has_distinct(items) or needs_arrival_order(items)
         if relation.is_insert_only and not needs_state:
