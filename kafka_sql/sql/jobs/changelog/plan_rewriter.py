@@ -309,14 +309,16 @@ class PlanRewriter:
         return replace(result, states=(*relation.states, describe_aggregate(self._read(plan))))
 
     def _rewrite_window(self, plan: Plan, required: Required) -> Relation:
-        relation = self.rewrite(plan.child(), self._with_old_rows(required))
+        relation = self.rewrite(plan.child(), replace(self._with_old_rows(required), watermark=True))
         if not relation.is_insert_only:
             self.check_old_rows(relation)
         result, described = aggregate_over(self.catalyst, plan, relation, self._needed(plan), self.unsupported)
         return replace(result, states=(*relation.states, described))
 
     def _rewrite_sort(self, plan: Plan, required: Required) -> Relation:
-        return sort_by_time(self.catalyst, plan, self.rewrite(plan.child(), required), self.unsupported)
+        return sort_by_time(
+            self.catalyst, plan, self.rewrite(plan.child(), replace(required, watermark=True)), self.unsupported
+        )
 
     def _rewrite_sort_limit(self, limit: SortLimit, required: Required) -> Relation:
         sort = limit.sort
@@ -327,7 +329,7 @@ class PlanRewriter:
         return relation
 
     def _rank(self, top_n: TopN, child: Plan, required: Required) -> Relation:
-        relation = self.rewrite(child, self._with_old_rows(required))
+        relation = self.rewrite(child, replace(self._with_old_rows(required), watermark=True))
         if not relation.is_insert_only:
             self.check_old_rows(relation)
         ranked, described = rank_rows(self.catalyst, top_n, relation, required.old_rows, self.unsupported)
