@@ -5,11 +5,37 @@ from __future__ import annotations
 import logging
 import socketserver
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Final
 
 from pyspark import accumulators
+from pyspark.logger import PySparkLogger
 
 _LOGGERS: Final = ("SQLQueryContextLogger", "DataFrameQueryContextLogger", "pyspark.sql.connect.logging")
+
+
+_QUIET: Final = threading.local()
+
+
+@contextmanager
+def errors_are_answers() -> Iterator[None]:
+    """Print no error of Spark in a ``with`` block of this thread: whether there is one is what the block finds out."""
+    for name in _LOGGERS:
+        logger = PySparkLogger.getLogger(name)
+        if _is_printed not in logger.filters:
+            logger.addFilter(_is_printed)
+    before = getattr(_QUIET, "is_quiet", False)
+    _QUIET.is_quiet = True
+    try:
+        yield
+    finally:
+        _QUIET.is_quiet = before
+
+
+def _is_printed(_: logging.LogRecord) -> bool:
+    return not getattr(_QUIET, "is_quiet", False)
 
 
 def disable_error_loggers() -> None:

@@ -7,6 +7,7 @@ from typing import Final
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame
 
+from kafka_sql.runtime.error_loggers import errors_are_answers
 from kafka_sql.spark.catalyst import has_equality, joins_of_streams
 from kafka_sql.spark.distinct_aggregates import expand_distinct
 from kafka_sql.spark.internal import Internal, JavaClass, Text
@@ -83,7 +84,8 @@ def needs_update_mode(error: AnalysisException, plan: Operator) -> bool:
 def supports_append_mode(rows: DataFrame) -> bool:
     """Return whether no row of a query changes later; true, too, if the query is not supported at all."""
     try:
-        check_streaming(rows, uses_update_mode=False)
+        with errors_are_answers():
+            check_streaming(rows, uses_update_mode=False)
     except AnalysisException as e:
         if (unsupported_operation(e) or "").startswith(DISTINCT):
             remaining = [o for o in read_plan(expand_distinct(rows)).walk() if _has_distinct(o)]
@@ -98,7 +100,8 @@ def supports_join(rows: DataFrame) -> bool:
     It cannot if the watermark does not bound an outer join, if both sides have no equality, or for NOT IN and EXISTS.
     """
     try:
-        check_streaming(rows, uses_update_mode=False)
+        with errors_are_answers():
+            check_streaming(rows, uses_update_mode=False)
     except AnalysisException as e:
         reason = unsupported_operation(e) or ""
         return not reason.startswith(STREAM_JOIN) and not any(text in reason for text in _UNSUPPORTED_JOINS)

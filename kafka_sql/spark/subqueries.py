@@ -9,6 +9,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 
 from kafka_sql.errors import UnsupportedSqlError
+from kafka_sql.runtime.error_loggers import errors_are_answers
 from kafka_sql.spark.catalyst import Catalyst, Node, Plan, analyzed_plan, class_name, elements, output, walk
 from kafka_sql.spark.context import is_connect
 from kafka_sql.spark.internal import Internal, JavaClass, Text, java_classes
@@ -52,7 +53,8 @@ def analyze_query(spark: SparkSession, text: str, spark_sql: Callable[[str], Dat
     """
     rows = None
     try:
-        rows = spark_sql(text)
+        with errors_are_answers():
+            rows = spark_sql(text)
     except AnalysisException as e:
         if e.getCondition() != _CONDITION or is_connect(spark):
             raise
