@@ -191,6 +191,7 @@ def test_event_time(spark: SparkSession, tmp_path: Path, seed: int) -> None:
     assert [row[1] for row in returned if row[0] == "a"] == sorted(row[1] for row in returned if row[0] == "a")
 
 
+@pytest.mark.long
 def test_processing_time(spark: SparkSession, tmp_path: Path) -> None:
     rng, schema = random.Random(3), "p STRING, x BIGINT"
     calls = [call for call in CALLS if "RANK" not in call]  # the rows of a micro-batch have the same rank

@@ -82,7 +82,7 @@ def run(spark: SparkSession, folder: Path, rows: DataFrame) -> list[list[Any]]:
     return output
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("has_changes", [True, False])
 @pytest.mark.parametrize(
     ("ranks", "has_rank"),

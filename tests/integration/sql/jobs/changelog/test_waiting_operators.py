@@ -41,7 +41,7 @@ def _row(key: str, value: int, second: int) -> bytes:
     return json.dumps({"k": key, "v": value, "t": f"2020-10-10 00:00:{second:02}"}).encode()
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("name", QUERIES)
 def test_rows_of_an_operator_that_waits_are_not_late(spark: Any, streaming: Any, topics: Topics, name: str) -> None:
     source, target = topics.create(), topics.create()

@@ -67,7 +67,7 @@ def _row(event: Event | None) -> dict[str, Any] | None:
     return event and {"k": event[0], "v": event[1], "t": f"2020-10-10 00:00:{event[2]:02}"}
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("name", QUERIES)
 def test_windows_over_changes_are_written_once(spark: Any, streaming: Any, topics: Topics, name: str) -> None:
     source, target = topics.create(), topics.create()
