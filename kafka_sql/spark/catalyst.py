@@ -252,6 +252,16 @@ class Catalyst:
                 inputs[i] = logical.ResolvedHint(child, hint)
         return plan if all(map(is_, inputs, children)) else self.with_inputs(plan, inputs)
 
+    def rewrite_streams(self, plan: Plan, rewrite: Callable[[Plan], Plan]) -> Plan:
+        """Return a plan in which each operator of a stream is rewritten, inputs first; itself if none changes."""
+        if not plan.isStreaming():
+            return plan
+        children = elements(plan.children())
+        inputs = [self.rewrite_streams(child, rewrite) for child in children]
+        if any(new is not old for new, old in zip(inputs, children, strict=True)):
+            plan = self.with_inputs(plan, inputs)
+        return rewrite(plan)
+
     def with_inputs(self, node: Any, inputs: Sequence[Any]) -> Any:
         """Return an operator or an expression with other inputs."""
         return node.withNewChildren(self._sequence(inputs))

@@ -10,7 +10,7 @@ differ after a restart. Here, the query determines the order. The state of check
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import reduce
+from functools import partial, reduce
 from itertools import zip_longest
 from operator import and_, or_
 from typing import Final
@@ -55,17 +55,11 @@ def expand_distinct(rows: DataFrame) -> DataFrame:
     """
     spark, plan = rows.sparkSession, analyzed_plan(rows)
     catalyst = Catalyst(spark)
-    expanded = _expand(spark, catalyst, plan)
+    expanded = catalyst.rewrite_streams(plan, partial(_expand, spark, catalyst))
     return rows if expanded is plan else catalyst.dataframe(expanded)
 
 
 def _expand(spark: SparkSession, catalyst: Catalyst, plan: Plan) -> Plan:
-    if not plan.isStreaming():
-        return plan
-    children = elements(plan.children())
-    expanded = [_expand(spark, catalyst, child) for child in children]
-    if any(new is not old for new, old in zip(expanded, children, strict=True)):
-        plan = catalyst.with_inputs(plan, expanded)
     if class_name(plan) != "Aggregate" or not _groups_by_final_time(elements(plan.groupingExpressions())):
         return plan
     items = elements(plan.aggregateExpressions())

@@ -7,6 +7,7 @@ NULL, such as ``ON nullif(a.k, '') = nullif(b.k, '')``.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Final
 
 from pyspark.sql import DataFrame
@@ -28,7 +29,8 @@ def match_no_nulls(rows: DataFrame) -> DataFrame:
     """Return a streaming query whose joins of streams match no NULL with NULL. Needs a classic session."""
     if not any(_may_match_nulls(operator) for operator in read_plan(rows).walk()):
         return rows
-    return Catalyst(rows.sparkSession).dataframe(_rewrite(rows, analyzed_plan(rows)))
+    catalyst = Catalyst(rows.sparkSession)
+    return catalyst.dataframe(catalyst.rewrite_streams(analyzed_plan(rows), partial(_rewrite, rows)))
 
 
 def _may_match_nulls(operator: Operator) -> bool:
@@ -41,10 +43,7 @@ def _may_match_nulls(operator: Operator) -> bool:
 
 def _rewrite(rows: DataFrame, plan: Plan) -> Plan:
     """Add a condition to each join of streams that a key with NULL does not fulfill."""
-    children = elements(plan.children())
-    inputs = [_rewrite(rows, child) if child.isStreaming() else child for child in children]
-    if any(new is not old for new, old in zip(inputs, children, strict=True)):
-        plan = Catalyst(rows.sparkSession).with_inputs(plan, inputs)
+    inputs = elements(plan.children())
     if class_name(plan) != "Join" or not all(i.isStreaming() for i in inputs):
         return plan
     parts = join_condition(plan)

@@ -36,6 +36,7 @@ from kafka_sql.sql.jobs.changelog.relation import (
     all_references,
     has_subquery,
     is_fixed,
+    keep_columns,
     key_column,
     references,
 )
@@ -116,8 +117,8 @@ def join_changes(
     are_insert_only = are_insert_only and join_type == "INNER"
     equalities, others = _split_condition(plan, left, right)
     used = needed if needed is None else needed | all_references(others)
-    kept_left = _keep(left.columns, used)
-    kept_right = _keep(right.columns, all_references(others) if join_type in _ONE_SIDED else used)
+    kept_left = keep_columns(left.columns, used)
+    kept_right = keep_columns(right.columns, all_references(others) if join_type in _ONE_SIDED else used)
     for relation, kept in ((left, kept_left), (right, kept_right)):
         check_expressions([*kept, *_condition(equalities, others)], relation, "a join of changes", unsupported)
     rows = [
@@ -185,11 +186,6 @@ def _split_condition(plan: Plan, left: Relation, right: Relation) -> tuple[list[
 
 def _condition(equalities: Sequence[_Equality], others: Sequence[Node]) -> list[Node]:
     return [*(side for e in equalities for side in (e.left, e.right)), *others]
-
-
-def _keep(columns: Sequence[Attribute], used: frozenset[int] | None) -> Sequence[Attribute]:
-    """Return the columns that are used, or one, because a row has at least one."""
-    return [column for column in columns if used is None or column_id(column) in used] or columns[:1]
 
 
 def _rows(

@@ -31,7 +31,7 @@ from kafka_sql.spark.catalyst import (
 from kafka_sql.spark.plan import AGGREGATE_FUNCTION, reference, resolve
 from kafka_sql.spark.plan_reader import read_operator
 from kafka_sql.sql.jobs.changelog.aggregate_calls import check_expressions
-from kafka_sql.sql.jobs.changelog.relation import MakeError, Mode, Relation, all_references, is_fixed
+from kafka_sql.sql.jobs.changelog.relation import MakeError, Mode, Relation, all_references, is_fixed, keep_columns
 from kafka_sql.sql.jobs.changelog.windows import waits_for_watermark
 from kafka_sql.sql.jobs.checkpoints.fingerprint import Json, describe_over
 from kafka_sql.state import OverCall
@@ -92,7 +92,12 @@ def aggregate_over(
         )
     calls = [_read_call(item, by_event_time or by_processing_time, unsupported) for item in items]
     if not relation.is_insert_only:
-        check_expressions([*items, *_keep(relation.columns, needed, used)], relation, "OVER", unsupported)
+        check_expressions(
+            [*items, *keep_columns(relation.columns, None if needed is None else needed | used)],
+            relation,
+            "OVER",
+            unsupported,
+        )
     rows = name_columns(catalyst, relation, partition, needed, used)
     keys = [f"k{i}" for i in range(len(partition))]
     calls = [_replace(catalyst, call, rows) for call in calls]
@@ -162,7 +167,7 @@ def name_columns(
     used: frozenset[int],
 ) -> Rows:
     """Return the columns of a relation that are needed or used, its keys k0, k1 and so on, and its hidden columns."""
-    kept = _keep(relation.columns, needed, used)
+    kept = keep_columns(relation.columns, None if needed is None else needed | used)
     row_kind = F.lit(KINDS[INSERT]) if relation.row_kind is None else catalyst.column(relation.row_kind)
     row_order = [] if relation.row_order is None else [catalyst.column(relation.row_order).alias(ROW_ORDER_NAME)]
     frame = catalyst.dataframe(relation.plan).select(
@@ -172,10 +177,6 @@ def name_columns(
         *row_order,
     )
     return Rows(frame, kept, list(zip(kept, output(analyzed_plan(frame)), strict=False)))
-
-
-def _keep(columns: Sequence[Attribute], needed: frozenset[int] | None, used: frozenset[int]) -> Sequence[Attribute]:
-    return [column for column in columns if needed is None or column_id(column) in needed | used] or columns[:1]
 
 
 def _read_call(item: Node, by_time: bool, unsupported: MakeError) -> OverCall:

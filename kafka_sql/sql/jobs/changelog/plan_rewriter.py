@@ -89,15 +89,14 @@ class Required:
     Attributes:
         old_rows: whether the old row of each update is needed (-U). Otherwise, a key says which row changes.
         versions: whether the rows are the versions of a temporal join, which need their watermark.
+        watermark: whether the watermark is needed, because an operator above returns rows when it passes them.
     """
 
     old_rows: bool = False
     versions: bool = False
-    # whether the watermark is needed, because an operator above returns the rows of windows when these end
     watermark: bool = False
 
 
-_OLD_ROWS: Final = Required(old_rows=True)
 _VERSIONS: Final = Required(versions=True)
 
 
@@ -310,8 +309,7 @@ class PlanRewriter:
 
     def _rewrite_window(self, plan: Plan, required: Required) -> Relation:
         relation = self.rewrite(plan.child(), replace(self._with_old_rows(required), watermark=True))
-        if not relation.is_insert_only:
-            self.check_old_rows(relation)
+        self.check_old_rows(relation)
         result, described = aggregate_over(self.catalyst, plan, relation, self._needed(plan), self.unsupported)
         return replace(result, states=(*relation.states, described))
 
@@ -330,8 +328,7 @@ class PlanRewriter:
 
     def _rank(self, top_n: TopN, child: Plan, required: Required) -> Relation:
         relation = self.rewrite(child, replace(self._with_old_rows(required), watermark=True))
-        if not relation.is_insert_only:
-            self.check_old_rows(relation)
+        self.check_old_rows(relation)
         ranked, described = rank_rows(self.catalyst, top_n, relation, required.old_rows, self.unsupported)
         return replace(ranked, states=(*relation.states, described))
 
@@ -380,8 +377,8 @@ class PlanRewriter:
         Raises:
             UnsupportedSqlError: the old rows of updates are not known.
         """
+        self.check_old_rows(relation)
         if not relation.is_insert_only:
-            self.check_old_rows(relation)
             return relation
         rows = self.catalyst.dataframe(relation.plan)
         row_kind = F.lit(KINDS[INSERT]).alias(ROW_KIND_NAME)
@@ -437,8 +434,7 @@ class PlanRewriter:
         relation = self.rewrite(table, self._with_old_rows(required))
         if function.name == FROM_CHANGELOG:
             return from_changelog(self.catalyst, plan, function, relation, self.unsupported)
-        if not relation.is_insert_only:
-            self.check_old_rows(relation)
+        self.check_old_rows(relation)
         return to_changelog(self.catalyst, plan, function, relation)
 
     def _read(self, plan: Plan) -> Operator:
@@ -450,7 +446,7 @@ class PlanRewriter:
         Raises:
             UnsupportedSqlError: they are not, for example those of a join with a static table.
         """
-        if relation.mode != Mode.RETRACT:
+        if relation.mode not in (Mode.INSERT_ONLY, Mode.RETRACT):
             raise self.unsupported(
                 f"this query {relation.description}",
                 "the old row of an update is unknown. Write the rows of the aggregate into an 'upsert-kafka' table "

@@ -33,7 +33,7 @@ from kafka_sql.spark.catalyst import (
 from kafka_sql.spark.plan import Operator
 from kafka_sql.sql.jobs.changelog.aggregate_calls import check_expressions
 from kafka_sql.sql.jobs.changelog.rankings import Ranking, ends_with_now, has_event_time, is_deduplication
-from kafka_sql.sql.jobs.changelog.relation import MakeError, Mode, Relation, all_references, references
+from kafka_sql.sql.jobs.changelog.relation import MakeError, Mode, Relation, all_references, keep_columns, references
 from kafka_sql.sql.jobs.changelog.window_time import find_window_time
 from kafka_sql.sql.jobs.changelog.windows import waits_for_watermark
 from kafka_sql.sql.jobs.checkpoints.fingerprint import Json, describe_rank
@@ -69,7 +69,7 @@ def rank_rows(
     Raises:
         UnsupportedSqlError: a row that is retracted might not be found.
     """
-    kept = _keep(relation.columns, top_n.ranking.needed)
+    kept = keep_columns(relation.columns, top_n.ranking.needed)
     if relation.row_kind is not None:
         nodes = [*kept, *top_n.keys, *(order.child() for order in top_n.orders)]
         check_expressions(nodes, relation, "a Top-N of changes", unsupported)
@@ -90,11 +90,6 @@ def rank_rows(
         return Relation(catalyst.project(output(ranked)[:-1], ranked)), described
     changes = Relation(ranked, Mode.RETRACT, output(ranked)[-1])
     return _identify(changes, top_n, relation, frozenset(map(column_id, kept)), keeps_old_rows), described
-
-
-def _keep(columns: Sequence[Attribute], used: frozenset[int] | None) -> Sequence[Attribute]:
-    """Return the columns that are used, or one, because a row has at least one."""
-    return [column for column in columns if used is None or column_id(column) in used] or columns[:1]
 
 
 def _direction(order: Node) -> str:

@@ -144,6 +144,11 @@ def has_aggregate(node: Node) -> bool:
     return any(class_name(part) == AGGREGATE_FUNCTION for part in walk(node))
 
 
+def keep_columns(columns: Sequence[Attribute], used: frozenset[int] | None) -> Sequence[Attribute]:
+    """Return the columns that are used, None for all; or one, because a row has at least one."""
+    return [column for column in columns if used is None or column_id(column) in used] or columns[:1]
+
+
 def references(node: Node) -> frozenset[int]:
     """Return the ids of the columns that an expression refers to."""
     return frozenset(column_id(part) for part in walk(node) if class_name(part) == "AttributeReference")

@@ -23,7 +23,15 @@ from kafka_sql.spark.catalyst import (
     show,
 )
 from kafka_sql.spark.plan_reader import read_operator
-from kafka_sql.sql.jobs.changelog.relation import Key, MakeError, Relation, all_references, key_column, references
+from kafka_sql.sql.jobs.changelog.relation import (
+    Key,
+    MakeError,
+    Relation,
+    all_references,
+    keep_columns,
+    key_column,
+    references,
+)
 from kafka_sql.sql.jobs.changelog.temporal_join_marks import TemporalJoin
 from kafka_sql.sql.jobs.checkpoints.fingerprint import Json, describe_temporal_join
 from kafka_sql.table.changelog import KINDS, ROW_KIND_NAME, ROW_ORDER_NAME, UPDATE_BEFORE
@@ -75,7 +83,7 @@ def join_versions(
     pairs, others = _split_condition(join.condition, left, right.key)
     _check_key(join, pairs, right, unsupported)
     used = None if needed is None else needed | all_references(others)
-    kept = Columns(_keep(output(left.plan), used), _keep(right.columns, used))
+    kept = Columns(keep_columns(output(left.plan), used), keep_columns(right.columns, used))
     rows = _left_rows(catalyst, time, left, kept.left, [pair[0] for pair in pairs])
     changes = _changes(catalyst, right, version_time, kept.right, [pair[1] for pair in pairs])
     keys = [f"k{i}" for i in range(len(pairs))]
@@ -88,11 +96,6 @@ def join_versions(
         (read_operator(right.plan), _types(kept.right)),
     )
     return Relation(_restore_columns(catalyst, joined, kept, others, join.is_outer)), described
-
-
-def _keep(columns: Sequence[Attribute], used: frozenset[int] | None) -> Sequence[Attribute]:
-    """Return the columns that are used, or one: without columns, a row would look like a deleted one."""
-    return [column for column in columns if used is None or column_id(column) in used] or columns[:1]
 
 
 def _types(columns: Sequence[Attribute]) -> dict[int, str]:

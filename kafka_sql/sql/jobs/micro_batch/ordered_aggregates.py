@@ -7,6 +7,7 @@ Spark merges partial aggregates of tasks and of micro-batches in any order. So `
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 from pyspark.sql import Column, DataFrame
@@ -30,17 +31,11 @@ _BY: Final[dict[str, Callable[[Column, Column], Column]]] = {
 def order_aggregates(rows: DataFrame) -> DataFrame:
     """Return a stream whose aggregates do not depend on how Spark distributes its rows. Needs a classic session."""
     catalyst, plan = Catalyst(rows.sparkSession), analyzed_plan(rows)
-    ordered = _order(catalyst, plan)
+    ordered = catalyst.rewrite_streams(plan, partial(_order, catalyst))
     return rows if ordered is plan else catalyst.dataframe(ordered)
 
 
 def _order(catalyst: Catalyst, plan: Plan) -> Plan:
-    if not plan.isStreaming():
-        return plan
-    children = elements(plan.children())
-    ordered = [_order(catalyst, child) for child in children]
-    if any(new is not old for new, old in zip(ordered, children, strict=True)):
-        plan = catalyst.with_inputs(plan, ordered)
     if class_name(plan) != "Aggregate":
         return plan
     items = elements(plan.aggregateExpressions())

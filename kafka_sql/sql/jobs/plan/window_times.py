@@ -11,6 +11,7 @@ So it is added to the plan: to the GROUP BY or the condition, and to all operato
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Final, NamedTuple
 
 from pyspark.sql import DataFrame
@@ -46,20 +47,14 @@ class _Exposed(NamedTuple):
 def close_windows(rows: DataFrame) -> DataFrame:
     """Return a stream whose aggregates and joins of windows have their event time. Needs a classic session."""
     catalyst, plan = Catalyst(rows.sparkSession), analyzed_plan(rows)
-    closed = _close(catalyst, plan)
+    closed = catalyst.rewrite_streams(plan, partial(_close, catalyst))
     return rows if closed is plan else catalyst.dataframe(closed)
 
 
 def _close(catalyst: Catalyst, plan: Plan) -> Plan:
-    if not plan.isStreaming():
-        return plan
-    children = elements(plan.children())
-    closed = [_close(catalyst, child) for child in children]
-    if any(new is not old for new, old in zip(closed, children, strict=True)):
-        plan = catalyst.with_inputs(plan, closed)
     if class_name(plan) == "Aggregate":
         return _close_aggregate(catalyst, plan)
-    if class_name(plan) == "Join" and all(child.isStreaming() for child in closed):
+    if class_name(plan) == "Join" and all(child.isStreaming() for child in elements(plan.children())):
         return _close_join(catalyst, plan)
     return plan
 
